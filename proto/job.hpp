@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace perigee {
@@ -92,6 +93,10 @@ struct specification {
 };
 
 enum class schedule_kind : std::uint8_t { gpipe, one_f_one_b };
+
+[[nodiscard]] constexpr std::string_view text(schedule_kind kind) noexcept {
+  return kind == schedule_kind::gpipe ? "gpipe" : "1f1b";
+}
 
 /// What the submitter wants of the plan; the answer does not depend on it. Zero or empty = the
 /// planner chooses.

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -138,6 +139,12 @@ struct subscription {
 };
 
 enum class job_phase : std::uint8_t { waiting, planning, preparing, running, finished, halted };
+
+[[nodiscard]] constexpr std::string_view text(job_phase phase) noexcept {
+  constexpr std::string_view names[] = {"waiting", "planning", "preparing",
+                                        "running", "finished", "halted"};
+  return names[static_cast<std::size_t>(phase)];
+}
 
 /// What one finished step leaves: design section 4, "commit record".
 struct commit_record {
