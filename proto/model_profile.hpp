@@ -30,12 +30,14 @@ struct layer_profile {
   std::uint32_t kernel_count = 0;  // kernels a forward pass launches
   bytes parameters;                // weights alone
   bytes state;                     // weights, optimizer moments, running statistics
-  bytes gradient;   // one reduction buffer: gradients, batch statistics of a slice, loss
-  bytes kept;       // what forward keeps for backward, without the layer's input
+  bytes gradient;   // one reduction buffer as it travels: gradients, running statistics, loss
+  bytes kept;       // what forward keeps for backward, without the layer's input and output
   bytes transient;  // scratch and values that live within one pass of this layer
   bytes input;      // the boundary before this layer; of the first layer: its samples
   bytes output;     // the boundary behind it; of the last layer: 0
   std::uint32_t parameter_count = 0;  // tensors
+  bytes packed;                       // a second copy of weights, in the layout that kernels like
+  bytes statistics;  // batch statistics of one micro-batch: a slice keeps one for each of its own
   friend bool operator==(const layer_profile&, const layer_profile&) = default;
 };
 
