@@ -130,11 +130,11 @@ struct fewer_at {
   }
 };
 
-/// Returns the first `count` values of `v` and `otherwise` in the other places.
-PERIGEE_INLINE f32x8 first_of(f32x8 v, std::size_t count, float otherwise) {
+/// Keeps the first `count` values of `v` and puts `otherwise` in the other places.
+PERIGEE_INLINE void keep_first(f32x8& v, std::size_t count, float otherwise) {
   const i32x8 place = {0, 1, 2, 3, 4, 5, 6, 7};
   const f32x8 rest = otherwise - f32x8{};
-  return place < static_cast<std::int32_t>(count) ? v : rest;
+  v = place < static_cast<std::int32_t>(count) ? v : rest;
 }
 
 /// Folds `term` over [0, n) into sixteen lanes and these into one value. `term(at)` returns eight
@@ -150,10 +150,16 @@ PERIGEE_INLINE float lane_fold(std::size_t n, float start, const Term& term,
   }
   if (i + 8 <= n) {
     low = combine(low, term(eight_at{i}));
-    if (i + 8 < n)
-      high = combine(high, first_of(term(fewer_at{i + 8, n - i - 8}), n - i - 8, start));
+    i += 8;
+    if (i < n) {
+      f32x8 last = term(fewer_at{i, n - i});
+      keep_first(last, n - i, start);
+      high = combine(high, last);
+    }
   } else if (i < n) {
-    low = combine(low, first_of(term(fewer_at{i, n - i}), n - i, start));
+    f32x8 last = term(fewer_at{i, n - i});
+    keep_first(last, n - i, start);
+    low = combine(low, last);
   }
   f32x8 all = combine(low, high);
   all = combine(all, __builtin_shuffle(all, i32x8{4, 5, 6, 7, 0, 1, 2, 3}));
@@ -165,14 +171,15 @@ PERIGEE_INLINE float lane_fold(std::size_t n, float start, const Term& term,
 /// Returns the sum of `term` over [0, n); 0 for n = 0.
 template <class Term>
 PERIGEE_INLINE float lane_sum(std::size_t n, const Term& term) {
-  return lane_fold(n, 0.0F, term, [](f32x8 a, f32x8 b) PERIGEE_INLINE_LAMBDA { return a + b; });
+  return lane_fold(n, 0.0F, term,
+                   [](const f32x8& a, const f32x8& b) PERIGEE_INLINE_LAMBDA { return a + b; });
 }
 
 /// Returns the largest of `values`; a NaN among them may or may not be seen.
 PERIGEE_INLINE float lane_max(std::size_t n, const float* values) {
   return lane_fold(
       n, -__builtin_inff(), [&](const auto& at) PERIGEE_INLINE_LAMBDA { return at(values); },
-      [](f32x8 a, f32x8 b) PERIGEE_INLINE_LAMBDA { return b > a ? b : a; });
+      [](const f32x8& a, const f32x8& b) PERIGEE_INLINE_LAMBDA { return b > a ? b : a; });
 }
 
 // ---- single f64 values --------------------------------------------------------------------------
