@@ -63,12 +63,22 @@ struct lane_time {
                                    std::uint32_t count, std::uint32_t members,
                                    const link_estimate& link) noexcept;
 
-/// Returns how many micro-batches slices [first, first + count) have: the last one may be short.
-[[nodiscard]] std::uint32_t micro_batches_of(const model_profile& model, std::uint32_t slice_first,
-                                             std::uint32_t slice_count) noexcept;
-
 /// Returns the micro-batches of a member's busiest lane.
 [[nodiscard]] std::uint32_t busiest_lane(const model_profile& model, const member& who) noexcept;
+
+/// What layers of a stage ask of one worker and its link.
+struct stage_load {
+  duration micro_batch{};  // forward and backward of one
+  duration update{};       // of all its layers, once a step
+  bytes crossing;          // of each micro-batch, in each direction
+};
+
+[[nodiscard]] stage_load load_of(const model_profile& model, std::uint32_t layer_first,
+                                 std::uint32_t layer_count, const speed& rate) noexcept;
+
+/// Returns how long a member is busy in a step, without the reduction.
+[[nodiscard]] duration member_time(const model_profile& model, const stage_load& load,
+                                   const member& who, const link_estimate& link) noexcept;
 
 /// The parts of a predicted step.
 struct step_cost {

@@ -29,7 +29,7 @@ namespace perigee::planner {
 
 namespace limits {
 /// Peers that one plan is searched over; of more only the fastest are looked at.
-inline constexpr std::size_t planned_peers_max = 32;
+inline constexpr std::size_t planned_peers_max = 16;
 }  // namespace limits
 
 /// What a peer really offers, e.g. from its refusal: replaces the offer in its record.
