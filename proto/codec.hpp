@@ -35,7 +35,7 @@ inline constexpr std::size_t jobs_max = 64;
 inline constexpr std::size_t values_max = 65536;      // figures of one measurement
 inline constexpr std::size_t text_max = 4096;         // letters of a path, a reason or a line
 inline constexpr std::size_t name_max = 256;          // letters of a name or an address
-inline constexpr std::size_t chunk_header_max = 256;  // bytes; now 96, the rest is room to grow
+inline constexpr std::size_t chunk_header_max = 256;  // bytes; now 88, the rest is room to grow
 inline constexpr std::size_t hello_max = 1024;        // bytes
 inline constexpr std::size_t credit_max = 64;         // bytes
 
