@@ -1,0 +1,62 @@
+#include "planner/swarm/liveness.hpp"
+
+#include "planner/limits.hpp"
+
+#include <algorithm>
+
+namespace perigee::planner {
+
+void liveness::step(instant now, const event& e, outbox& out) {
+  if (const auto* up = std::get_if<linked>(&e)) {
+    if (!up->client) links_[up->who] = {now, now, 0};
+  } else if (const auto* down = std::get_if<unlinked>(&e)) {
+    links_.erase(down->who);
+  } else if (const auto* noise = std::get_if<heard>(&e)) {
+    note_heard(now, noise->who);
+  } else if (const auto* tensor = std::get_if<arrived>(&e)) {
+    note_heard(now, tensor->from);
+  } else if (const auto* in = std::get_if<received>(&e)) {
+    note_heard(now, in->from);
+    if (const auto* asked = std::get_if<ping>(&in->what))
+      out.put(send{in->from, pong{asked->count}});
+  } else if (std::holds_alternative<due>(e)) {
+    on_due(now, out);
+  }
+}
+
+instant liveness::deadline() const noexcept {
+  instant next = never;
+  for (const auto& [who, l] : links_)
+    next = std::min({next, l.heard + limits::silence_max, l.sent + limits::ping_period});
+  return next;
+}
+
+void liveness::note_sent(instant now, peer_id to) {
+  if (const auto at = links_.find(to); at != links_.end()) at->second.sent = now;
+}
+
+std::vector<unlinked> liveness::lost() { return std::exchange(lost_, {}); }
+
+void liveness::note_heard(instant now, peer_id from) {
+  if (const auto at = links_.find(from); at != links_.end()) at->second.heard = now;
+}
+
+void liveness::on_due(instant now, outbox& out) {
+  for (auto at = links_.begin(); at != links_.end();) {
+    auto& [who, l] = *at;
+    if (now >= l.heard + limits::silence_max) {
+      const error why{errc::timed_out, "silent for " + perigee::text(now - l.heard)};
+      out.put(disconnect{who, why});
+      lost_.push_back({who, why});
+      at = links_.erase(at);
+      continue;
+    }
+    if (now >= l.sent + limits::ping_period) {
+      l.sent = now;
+      out.put(send{who, ping{++l.pings}});
+    }
+    ++at;
+  }
+}
+
+}  // namespace perigee::planner
