@@ -1,0 +1,83 @@
+#include "kernels/executor_factory.hpp"
+
+#include "kernels/engine.hpp"
+#include "kernels/model/builders.hpp"
+#include "kernels/model/profile.hpp"
+#include "kernels/optimizer/optimizer.hpp"
+#include "kernels/stage.hpp"
+#include "kernels/weights.hpp"
+
+namespace perigee::kernels {
+
+namespace {
+
+result<void> checked(const specification& spec) {
+  if (spec.micro_batch == 0) return error{errc::malformed, "job.micro_batch must be at least 1"};
+  if (spec.mini_batch == 0) return error{errc::malformed, "job.mini_batch must be at least 1"};
+  if (spec.mini_batch % spec.micro_batch != 0)
+    return error{errc::malformed, "job.micro_batch: " + std::to_string(spec.micro_batch) +
+                                      " does not divide a mini-batch of " +
+                                      std::to_string(spec.mini_batch)};
+  if (spec.slice > micro_batch_count(spec))
+    return error{errc::malformed,
+                 "job.slice: " + std::to_string(spec.slice) + " is more than the " +
+                     std::to_string(micro_batch_count(spec)) + " micro-batches of a mini-batch"};
+  return {};
+}
+
+}  // namespace
+
+result<specification> completed(const specification& spec) {
+  auto data = open_dataset(spec.data, spec.model.context);
+  if (!data) return data.why();
+  specification whole = spec;
+  whole.data.content = (*data)->info().content;
+  if (spec.initial_weights.empty()) return whole;
+  auto content = content_of(spec.initial_weights);
+  if (!content) return content.why();
+  if (spec.initial_content != digest128{} && spec.initial_content != *content)
+    return error{errc::malformed, spec.initial_weights + ": its content is " + text(*content) +
+                                      ", the job names " + text(spec.initial_content)};
+  whole.initial_content = *content;
+  return whole;
+}
+
+result<model_profile> profile_of(const specification& spec) {
+  if (auto ok = checked(spec); !ok) return ok.why();
+  auto data = open_dataset(spec.data, spec.model.context);
+  if (!data) return data.why();
+  return profile_of(spec, (*data)->info());
+}
+
+result<model_profile> profile_of(const specification& spec, const dataset_info& data) {
+  if (auto ok = checked(spec); !ok) return ok.why();
+  enter_lane();
+  auto model = build_model(spec.model, data, {spec.micro_batch, pass_kind::training, spec.isa});
+  if (!model) return model.why();
+  model_profile profile = blank_profile(spec, model->layers.size());
+  const std::size_t moments = optimizer(spec.optimizer).moment_count();
+  for (std::size_t i = 0; i < model->layers.size(); ++i) {
+    const layer_graph& layer = model->layers[i];
+    auto operators = build_operators(layer);
+    if (!operators) return operators.why();
+    const auto program =
+        program_of(layer, *operators, i == 0 ? layer_role::first : layer_role::later);
+    profile.layers[i] = profile_of(layer, layout_of(layer, moments), program, *operators);
+  }
+  return profile;
+}
+
+result<std::unique_ptr<executor>> executor_for(const specification& spec, const plan& what,
+                                               peer_id self) {
+  return executor_for(spec, what, self, executor_options{});
+}
+
+result<std::unique_ptr<executor>> executor_for(const specification& spec, const plan& what,
+                                               peer_id self, const executor_options& options) {
+  if (auto ok = checked(spec); !ok) return ok.why();
+  auto built = stage_executor::built(spec, what, self, options);
+  if (!built) return built.why();
+  return std::unique_ptr<executor>(std::move(*built));
+}
+
+}  // namespace perigee::kernels
