@@ -1,0 +1,78 @@
+#include "net/tcp/frame.hpp"
+
+#include "net/limits.hpp"
+#include "net/tcp/socket.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace perigee::net {
+
+namespace {
+
+void put_u32(std::byte* at, std::uint32_t value) noexcept {
+  for (unsigned i = 0; i < 4; ++i) at[i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+std::uint32_t u32_at(const std::byte* at) noexcept {
+  std::uint32_t value = 0;
+  for (unsigned i = 0; i < 4; ++i) value |= std::to_integer<std::uint32_t>(at[i]) << (8 * i);
+  return value;
+}
+
+error too_large(std::size_t size, std::size_t size_max) {
+  return {errc::malformed, "malformed frame: " + std::to_string(size) + " bytes announced, " +
+                               std::to_string(size_max) + " allowed"};
+}
+
+}  // namespace
+
+frame_prefix prefix_of(frame_kind kind, std::size_t size) noexcept {
+  frame_prefix made{};
+  put_u32(made.data(), static_cast<std::uint32_t>(size));
+  put_u32(made.data() + 4, static_cast<std::uint32_t>(kind));
+  return made;
+}
+
+prefix_fields fields_of(std::span<const std::byte, prefix_size> prefix) noexcept {
+  return {u32_at(prefix.data()), u32_at(prefix.data() + 4)};
+}
+
+std::vector<std::byte> framed(frame_kind kind, std::span<const std::byte> payload) {
+  const auto prefix = prefix_of(kind, payload.size());
+  std::vector<std::byte> made(prefix.begin(), prefix.end());
+  made.insert(made.end(), payload.begin(), payload.end());
+  return made;
+}
+
+result<std::size_t> announced(std::span<const std::byte, prefix_size> prefix, frame_kind kind,
+                              std::size_t size_max) {
+  const auto fields = fields_of(prefix);
+  if (fields.kind != static_cast<std::uint32_t>(kind)) {
+    return error{errc::malformed, "malformed frame: unexpected kind"};
+  }
+  if (fields.size > size_max) return too_large(fields.size, size_max);
+  return std::size_t{fields.size};
+}
+
+result<void> read_promised(int fd, std::span<std::byte> into, const std::function<void()>& heard) {
+  auto got = read_exactly(fd, into, heard);
+  if (got || got.why().code != errc::unavailable) return got;
+  return error{errc::malformed, got.why().what + " in the middle of a frame"};
+}
+
+result<frame> read_control_frame(int fd, const std::function<void()>& heard) {
+  frame_prefix prefix{};
+  if (auto got = read_exactly(fd, prefix, heard); !got) return got.why();
+  const auto kind = static_cast<frame_kind>(fields_of(prefix).kind);
+  if (kind != frame_kind::message && kind != frame_kind::credit) {
+    return error{errc::malformed, "malformed frame: unexpected kind"};
+  }
+  const auto size = announced(prefix, kind, limits::control_frame_max);
+  if (!size) return size.why();
+  frame made{kind, std::vector<std::byte>(*size)};
+  if (auto got = read_promised(fd, made.payload, heard); !got) return got.why();
+  return made;
+}
+
+}  // namespace perigee::net

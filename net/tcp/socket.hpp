@@ -1,0 +1,90 @@
+// TCP sockets: owning descriptors, addresses, and reading and writing whole ranges of bytes.
+//
+// Guarantees  an interrupted call is repeated; a broken connection is an error and never a signal;
+//             waiting ends at a deadline or when `alarm` is raised.
+// Threads     functions: any. `alarm`: any.
+#pragma once
+
+#include "proto/base/result.hpp"
+#include "proto/base/units.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace perigee::net {
+
+using real_time = std::chrono::steady_clock::time_point;
+
+/// Owns a file descriptor.
+class unique_fd {
+public:
+  unique_fd() = default;
+  explicit unique_fd(int fd) noexcept : fd_(fd) {}
+  unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  unique_fd& operator=(unique_fd&& other) noexcept;
+  ~unique_fd();
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+  int fd_ = -1;
+};
+
+/// Ends the waits of other threads: once raised it stays so.
+class alarm {
+public:
+  alarm();
+  void raise() noexcept;
+  [[nodiscard]] bool raised() const noexcept;
+  [[nodiscard]] int fd() const noexcept { return event_.get(); }
+
+private:
+  unique_fd event_;
+};
+
+/// Listens on `host:port` (port 0: any). The error names the address and what to do.
+result<unique_fd> listen_on(const std::string& address);
+
+/// Returns the connected socket, in blocking mode. Fails with `timed_out` at the deadline, and
+/// with `unavailable` when the alarm is raised.
+result<unique_fd> connect_to(const std::string& address, real_time deadline, const alarm* stop);
+
+/// Returns `host:port` the socket is bound to.
+std::string local_address(int fd);
+
+/// Says whether every connection to `address` (`host` or `host:port`) stays on this machine:
+/// 127.0.0.0/8, ::1 or localhost.
+[[nodiscard]] bool loopback_only(std::string_view address);
+
+/// Switches off Nagle's delay and makes the kernel notice a dead path.
+void set_link_options(int fd);
+void set_blocking(int fd, bool blocking);
+/// A single wait of `read_exactly` then ends with `timed_out` after `patience`.
+void set_read_patience(int fd, duration patience);
+
+/// Fills `into`. `heard`, if not empty, is called whenever bytes came. An orderly end before the
+/// first byte and in the middle are both `unavailable`, "closed by peer".
+result<void> read_exactly(int fd, std::span<std::byte> into,
+                          const std::function<void()>& heard = {});
+/// The same, but not beyond a deadline.
+result<void> read_until(int fd, std::span<std::byte> into, real_time deadline, const alarm* stop);
+
+/// Reads what is there without waiting; returns how many bytes that was.
+result<std::size_t> read_available(int fd, std::span<std::byte> into);
+
+/// Writes `head` and `body` in one go.
+result<void> write_all(int fd, std::span<const std::byte> head,
+                       std::span<const std::byte> body = {});
+/// Writes what fits without waiting; returns how many bytes that was.
+result<std::size_t> write_some(int fd, std::span<const std::byte> data);
+
+/// Returns when `fd` can be read, an error otherwise.
+result<void> wait_readable(int fd, real_time deadline, const alarm* stop);
+
+}  // namespace perigee::net
