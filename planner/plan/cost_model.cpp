@@ -118,32 +118,55 @@ duration member_time(const model_profile& model, const stage_load& load, const m
          load.update / std::max<std::int64_t>(lane_count(who), 1);
 }
 
+namespace {
+
+/// What one stage contributes to a step.
+struct stage_times {
+  duration slowest{};  // its slowest member
+  duration once{};     // one micro-batch, at its slowest member
+  duration reduction{};
+  duration hop{};                   // to the stage before it and back
+  std::uint32_t micro_batches = 0;  // of its busiest lane
+};
+
+stage_times times_of(const model_profile& model, const stage& s, std::span<const peer_record> peers,
+                     const link_estimate& link) {
+  stage_times t;
+  for (const member& who : s.group) {
+    const stage_load load =
+        load_of(model, s.layer_first, s.layer_count, record_of(peers, who.peer).rate);
+    t.slowest = std::max(t.slowest, member_time(model, load, who, link));
+    t.once = std::max(t.once, load.micro_batch);
+    t.micro_batches = std::max(t.micro_batches, busiest_lane(model, who));
+  }
+  const auto members = static_cast<std::uint32_t>(s.group.size());
+  t.reduction = reduce_time(model, s.layer_first, s.layer_count, members, link);
+  if (s.layer_first > 0) t.hop = link_time(model.layers[s.layer_first].input, link) * 2;
+  return t;
+}
+
+}  // namespace
+
 step_cost cost_of(const model_profile& model, const plan& p, std::span<const peer_record> peers,
                   const link_estimate& link) {
   step_cost cost;
-  duration waiting{};  // the busiest stage beyond its one micro-batch in fill and drain
-  for (std::uint32_t s = 0; s < p.stages.size(); ++s) {
-    const stage& here = p.stages[s];
-    duration slowest{};
-    duration once{};
-    for (const member& who : here.group) {
-      const stage_load load =
-          load_of(model, here.layer_first, here.layer_count, record_of(peers, who.peer).rate);
-      slowest = std::max(slowest, member_time(model, load, who, link));
-      once = std::max(once, load.micro_batch);
+  duration waiting{};     // the busiest stage beyond its one micro-batch in fill and drain
+  duration round_trip{};  // of a micro-batch, from the stage before here to the end and back
+  for (std::size_t s = p.stages.size(); s-- > 0;) {
+    const stage_times here = times_of(model, p.stages[s], peers, link);
+    if (here.slowest + here.reduction >= cost.bottleneck) {
+      cost.bottleneck = here.slowest + here.reduction;
+      cost.bottleneck_stage = static_cast<std::uint32_t>(s);
     }
-    const auto members = static_cast<std::uint32_t>(here.group.size());
-    const duration reduction =
-        reduce_time(model, here.layer_first, here.layer_count, members, link);
-    if (slowest + reduction > cost.bottleneck) {
-      cost.bottleneck = slowest + reduction;
-      cost.bottleneck_stage = s;
-    }
-    cost.fill_and_drain += once;
-    if (s > 0) { cost.fill_and_drain += link_time(model.layers[here.layer_first].input, link) * 2; }
-    waiting = std::max(waiting, slowest - once);
-    cost.reduction = std::max(cost.reduction, reduction);
+    round_trip += here.once;
+    // A lane starts a micro-batch only when one of the `in_flight_max` before it is back.
+    const duration paced = times(round_trip, here.micro_batches - 1) /
+                           std::max<duration::rep>(p.stages[s].in_flight_max, 1);
+    waiting = std::max({waiting, here.slowest - here.once, paced});
+    round_trip += here.hop;
+    cost.reduction = std::max(cost.reduction, here.reduction);
   }
+  cost.fill_and_drain = round_trip;
   cost.total = waiting + cost.fill_and_drain + cost.reduction;
   return cost;
 }

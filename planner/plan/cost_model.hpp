@@ -4,9 +4,12 @@
 //   member    its busiest lane's micro-batches times that, or its link's bytes if they take longer,
 //             and the update of its layers
 //   stage     its slowest member, then the reduction along the group's chain
-//   step      bottleneck - one micro-batch of it + fill and drain + reduction:
-//             with M equal micro-batches  (M - 1) * T_max + R + reduce  (research/planner.md 2.2)
+//   step      bottleneck - one micro-batch of it + fill and drain + reduction: with M equal
+//             micro-batches  (M - 1) * T + R + reduce,  where T is the slowest stage's micro-batch
+//             or, if more, the round trip behind a stage over the micro-batches it may have under
+//             way (Little's law)
 //
+// Source      the closed form of Asteroid's step model (Ye et al., 2024, equations 4 to 6).
 // Guarantees  whole nanoseconds and saturating arithmetic only: the same on every peer.
 // Threads     none; pure functions.
 #pragma once

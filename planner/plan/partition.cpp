@@ -81,6 +81,14 @@ void keep_fastest(const model_profile& model, std::size_t count, std::vector<pee
   peers = std::move(kept);
 }
 
+/// Returns how many peers may be looked at for a model.
+std::size_t peers_looked_at(const model_profile& model, const plan_shape& shape) {
+  const std::uint64_t layers = model.layers.size();
+  std::uint64_t count = limits::planned_peers_max;
+  while (count > 1 && layers * layers * count * count * count > limits::planned_work_max) --count;
+  return std::max<std::size_t>(count, peers_needed(shape));
+}
+
 struct range {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -165,7 +173,7 @@ result<plan> partition(const planning_input& input) {
   auto peers = in_order(input);
   if (!peers) return peers.why();
   if (auto left = leave_out_uncalibrated(*shape, *peers); !left) return left.why();
-  keep_fastest(model, std::max(limits::planned_peers_max, peers_needed(*shape)), *peers);
+  keep_fastest(model, peers_looked_at(model, *shape), *peers);
 
   chain_problem problem{.model = &model,
                         .peers = std::move(*peers),

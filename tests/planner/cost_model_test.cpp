@@ -115,6 +115,19 @@ BOOST_AUTO_TEST_CASE(a_step_is_the_bottleneck_and_fill_and_drain) {
   BOOST_TEST(cost.total.count() == 6 * 48000 + 12000 + 72400);
 }
 
+BOOST_AUTO_TEST_CASE(a_long_link_paces_a_stage_that_may_have_few_under_way) {
+  const model_profile m = three_layers();
+  plan p;
+  p.stages = {{0, 2, 2, {{peer_id{1}, 0, 4, 1}}}, {2, 1, 1, {{peer_id{2}, 0, 4, 1}}}};
+  const std::vector<peer_record> peers{peer(1), peer(2)};
+  const link_estimate far{.latency = 1ms, .bytes_per_second = 1'000'000'000};
+
+  const step_cost cost = cost_of(m, p, peers, far);
+
+  BOOST_TEST(cost.fill_and_drain.count() == 72000 + 2 * 1'000'100);
+  BOOST_TEST(cost.total.count() == 6 * 2'072'200 / 2 + 2'072'200);
+}
+
 BOOST_AUTO_TEST_CASE(a_group_adds_its_reduction) {
   const model_profile m = three_layers();
   plan p;
