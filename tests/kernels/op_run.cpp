@@ -1,5 +1,7 @@
 #include "tests/kernels/op_run.hpp"
 
+#include "kernels/engine.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -55,6 +57,7 @@ results empty_results(const op_needs& needs, const operands& given, const manner
 }  // namespace
 
 results run(op& subject, const operands& given, const manner& how) {
+  enter_lane();
   const op_needs& needs = subject.needs();
   results r = empty_results(needs, given, how);
   operands own = given;

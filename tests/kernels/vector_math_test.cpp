@@ -6,7 +6,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <immintrin.h>
+
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -75,7 +79,14 @@ BOOST_AUTO_TEST_CASE(exp_is_within_one_unit_of_the_last_place) {
   const auto truth = [](long double x) { return std::exp(x); };
   BOOST_TEST(worst_ulp(vector_exp, truth, -87.0F, 88.7F) <= 1.0);
   BOOST_TEST(worst_ulp(vector_exp, truth, -1.0F, 1.0F) <= 1.0);
-  BOOST_TEST(worst_ulp(vector_exp, truth, -103.9F, -87.0F) <= 1.0);  // denormal results
+}
+
+BOOST_AUTO_TEST_CASE(exp_goes_down_through_the_denormal_numbers) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(0x1f80);  // a lane that ran before may have left them taken as zero
+  BOOST_TEST(worst_ulp(
+                 vector_exp, [](long double x) { return std::exp(x); }, -103.9F, -87.0F) <= 1.0);
+  _mm_setcsr(before);
 }
 
 BOOST_AUTO_TEST_CASE(sigmoid_is_within_three_units_of_the_last_place) {
