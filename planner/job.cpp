@@ -25,6 +25,8 @@ void job::step(instant now, const event& e, outbox& out) {
     agreement_.step(now, e, out);
     if (pipeline_) pipeline_->step(now, e, out);
   }
+  if (const auto* down = std::get_if<unlinked>(&e); down != nullptr && down->who == observed_)
+    observed_ = {};
   follow(now, out);
 }
 
@@ -131,7 +133,7 @@ void job::follow_agreement(instant now, outbox& out) {
   if (is == agreement_phase::accepted && !pipeline_) make_pipeline();
   if (is != agreement_phase::committed) return;
   if (!pipeline_) {
-    if (observed_ == peer_id{}) observe(out);
+    if (observed_ == peer_id{} && !is_over()) observe(out);
   } else if (pipeline_->phase() == pipeline_phase::prepared) {
     start(now, out);
   }

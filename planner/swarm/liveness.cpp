@@ -41,7 +41,16 @@ void liveness::note_heard(instant now, peer_id from) {
   if (const auto at = links_.find(from); at != links_.end()) at->second.heard = now;
 }
 
+/// Whoever is called late was stalled itself, and what others sent meanwhile still waits to be
+/// told: their silence does not count for so long (after Lifeguard, Dadgar et al., 2018).
+void liveness::forgive(instant now) {
+  const instant expected = deadline();
+  if (expected == never || now < expected + limits::ping_period) return;
+  for (auto& [who, l] : links_) l.heard = std::min(now, l.heard + (now - expected));
+}
+
 void liveness::on_due(instant now, outbox& out) {
+  forgive(now);
   for (auto at = links_.begin(); at != links_.end();) {
     auto& [who, l] = *at;
     if (now >= l.heard + limits::silence_max) {

@@ -3,7 +3,8 @@
 //   linked --nothing heard for silence_max--> lost
 //
 // Guarantees  a link that is idle carries a ping each ping_period; whatever comes from a member
-//             counts as life; a lost member is reported once.
+//             counts as life; a lost member is reported once; a stall of this peer itself is not
+//             held against the others.
 // Threads     none; one owner calls it (see planner/machine.hpp).
 #pragma once
 
@@ -33,6 +34,7 @@ private:
     std::uint64_t pings = 0;
   };
   void note_heard(instant now, peer_id from);
+  void forgive(instant now);
   void on_due(instant now, outbox& out);
 
   std::map<peer_id, link> links_;
