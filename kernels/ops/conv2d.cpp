@@ -1,9 +1,10 @@
-// A convolution is a product of patches and weights: gathered 256 rows at a time they stay in the
-// cache, and one thread of dnnl_sgemm then beats oneDNN's own nhwc convolutions on AVX2 (fewer
-// formulations, too: any shape works). Depthwise convolutions are loops of our own.
+// A convolution of many channels is a product of patches and weights: gathered 256 rows at a time
+// they stay in the cache, and one thread of dnnl_sgemm then beats oneDNN's own nhwc convolutions on
+// AVX2. Few channels go to oneDNN's (direct.hpp), depthwise ones to loops of our own.
 #include "kernels/calibrate.hpp"
 #include "kernels/engine.hpp"
 #include "kernels/ops/depthwise.hpp"
+#include "kernels/ops/direct.hpp"
 #include "kernels/ops/extents.hpp"
 #include "kernels/ops/lanes.hpp"
 #include "kernels/ops/ops.hpp"
@@ -254,6 +255,13 @@ result<void> checked(const conv2d_shape& s) {
   return {};
 }
 
+/// Where the rows of the product would be too short: by shape alone.
+bool is_small(const conv2d_shape& s) {
+  constexpr std::int64_t few = 32;
+  const bool strided_point = s.KH * s.KW == 1 && s.stride > 1;
+  return s.groups > 1 || (s.C <= few && s.N <= few) || strided_point;
+}
+
 }  // namespace
 
 result<op_ptr> make_conv2d(const conv2d_shape& s) {
@@ -261,6 +269,8 @@ result<op_ptr> make_conv2d(const conv2d_shape& s) {
   if (auto fits = within_isa(s.isa); !fits)
     return error{fits.why().code, "conv2d: " + fits.why().what};
   if (s.groups > 1 && s.groups == s.C && s.groups == s.N) return make_depthwise(s);
+  if (is_small(s))
+    if (auto made = make_direct(s)) return made;
   return op_ptr(std::make_unique<convolution>(s));
 }
 
