@@ -1,0 +1,25 @@
+// One small job of each kind, with data drawn from a seed: for tests that train for a step or two.
+#pragma once
+
+#include "kernels/data/dataset.hpp"
+#include "proto/job.hpp"
+
+#include <memory>
+
+namespace perigee::test {
+
+struct small_job {
+  specification spec;
+  std::shared_ptr<const kernels::dataset> data;
+  std::uint32_t layers = 0;
+};
+
+/// 6 layers of 5 hidden widths; images [2,4,4]; 7 micro-batches in slices of 2, the last one short.
+[[nodiscard]] small_job small_mlp();
+/// 5 layers: stem, three blocks at two resolutions, head; images [1,8,8]; 4 micro-batches, slices
+/// of 1.
+[[nodiscard]] small_job small_resnet();
+/// 6 layers: two blocks; with dropout and clipping; 6 micro-batches in slices of 2.
+[[nodiscard]] small_job small_gpt();
+
+}  // namespace perigee::test
