@@ -2,6 +2,7 @@
 
 #include "actors/cli/job_check.hpp"
 #include "actors/cli/job_fields.hpp"
+#include "actors/cli/toml_scan.hpp"
 
 #include <fmt/core.h>
 #include <toml++/toml.h>
@@ -307,6 +308,10 @@ error malformed(const job_origin& origin, const toml::source_position& at, std::
 }  // namespace
 
 result<job_file> job_from(std::string_view toml, const job_origin& origin) {
+  if (const auto stray = stray_letter(toml))
+    return malformed(
+        origin, {stray->line, stray->column},
+        "a letter beyond ASCII outside quotes; texts stand in straight ones, \"like this\"");
   try {
     const toml::table root = toml::parse(toml, origin.file);
     return reading(root, origin).job();

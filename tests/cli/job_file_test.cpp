@@ -351,6 +351,14 @@ BOOST_AUTO_TEST_CASE(broken_toml_is_refused_with_its_place) {
       "job.toml:2:9: error while parsing key-value pair: cannot redefine existing integer 'steps'");
 }
 
+BOOST_AUTO_TEST_CASE(curly_quotes_are_refused_and_letters_in_texts_and_comments_are_not) {
+  BOOST_TEST(refusal("name = \u201cgr\u00fcn\u201d\n" + gpt_job) ==
+             "job.toml:1:8: a letter beyond ASCII outside quotes; texts stand in straight ones, "
+             "\"like this\"");
+  const auto job = accepted("name = \"gr\u00fcn\"  # gr\u00f6\u00dfer\n" + gpt_job);
+  BOOST_TEST(job.wanted.name == "gr\u00fcn");
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_job_is_refused_in_one_line_with_a_place) {
   perigee::random r(30, purpose::simulation, 0);
   std::size_t refused = 0;
