@@ -127,6 +127,16 @@ PERIGEE_INLINE void weights_32(const weight_job& j, const std::vector<tap>& pair
   load(x, sum + 24), s3 += x, store(sum + 24, s3);
 }
 
+PERIGEE_INLINE void weights_8(const weight_job& j, const std::vector<tap>& pairs, std::int64_t c,
+                              float* sum) {
+  v8 total{}, x{}, y{};
+  for (const tap& p : pairs) {
+    load(x, j.in + p.pixel * j.C + c), load(y, j.dout + p.kernel * j.C + c);
+    total += x * y;
+  }
+  load(x, sum), total += x, store(sum, total);
+}
+
 PERIGEE_INLINE void weights_1(const weight_job& j, const std::vector<tap>& pairs, std::int64_t c,
                               float* sum) {
   float total = 0;
@@ -139,6 +149,7 @@ PERIGEE_CLONES void correlate_row(const weight_job& j) {
   for (const std::vector<tap>& pairs : *j.across) {
     std::int64_t c = 0;
     for (; c + 32 <= j.C; c += 32) weights_32(j, pairs, c, sum + c);
+    for (; c + 8 <= j.C; c += 8) weights_8(j, pairs, c, sum + c);
     for (; c < j.C; ++c) weights_1(j, pairs, c, sum + c);
     sum += j.C;
   }
