@@ -1,0 +1,49 @@
+// perigee help: the pages that are too long for --help.
+#include "actors/cli/command.hpp"
+#include "actors/cli/job_file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+namespace perigee::actors {
+
+namespace {
+
+constexpr const char* exit_page =
+    "Exit codes\n"
+    "    0  all that was asked held\n"
+    "    1  the job halted, or a digest differs from its verification\n"
+    "    2  a flag, a job file, data or weights are wrong\n"
+    "    3  an address is in use, a file cannot be written, or no peer answers\n"
+    "    4  the job does not fit the peers' memory, or the plan asked for cannot be made\n"
+    "  130  ended by Ctrl-C or SIGTERM\n";
+
+exit_code run_help(const std::string& topic) {
+  if (topic == "job") {
+    fmt::print("{}", job_help());
+  } else {
+    fmt::print("{}", exit_page);
+  }
+  return exit_code::fine;
+}
+
+}  // namespace
+
+void add_help(CLI::App& app, chosen& run) {
+  auto topic = std::make_shared<std::string>();
+  auto* c = app.add_subcommand("help",
+                               "longer pages: job (every field of a job file), exit (exit codes)");
+  c->footer("Example: perigee help job");
+  c->add_option("TOPIC", *topic, "job or exit")->required()->check(CLI::IsMember({"job", "exit"}));
+  c->callback([topic, &run] { run = [topic] { return run_help(*topic); }; });
+}
+
+exit_code refused(const error& why, exit_code code) {
+  std::fflush(stdout);
+  fmt::print(stderr, "perigee: {}\n", why.what);
+  return code;
+}
+
+exit_code refused(const error& why) { return refused(why, exit_for(why.code)); }
+
+}  // namespace perigee::actors

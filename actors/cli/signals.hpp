@@ -1,0 +1,32 @@
+// Ctrl-C and friends, as something that can be asked and waited for.
+#pragma once
+
+#include "proto/base/units.hpp"
+
+#include <cstdint>
+
+namespace perigee::actors {
+
+/// Routes SIGINT and SIGTERM here instead of ending the process; SIGPIPE is ignored. Call before
+/// threads are made.
+class signals {
+public:
+  signals();
+  ~signals();
+  signals(const signals&) = delete;
+  signals& operator=(const signals&) = delete;
+
+  /// Returns whether one has come.
+  [[nodiscard]] bool came();
+  /// Waits until one comes, `wake` is called, or the time is over; returns whether one came.
+  bool wait(duration at_most);
+  /// Ends a `wait` from another thread.
+  void wake();
+
+private:
+  int signal_fd_ = -1;
+  int wake_fd_ = -1;
+  bool came_ = false;
+};
+
+}  // namespace perigee::actors

@@ -1,0 +1,199 @@
+// perigee testbed: a swarm of local processes trains a job, live, and is held against one process.
+#include "actors/cli/testbed.hpp"
+
+#include "actors/cli/collect.hpp"
+#include "actors/cli/command.hpp"
+#include "actors/cli/follow.hpp"
+#include "actors/cli/load_job.hpp"
+#include "actors/cli/testbed_report.hpp"
+#include "actors/cli/testbed_swarm.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace perigee::actors {
+
+namespace {
+
+/// A folder for the job, the peers file and the logs; kept if something went wrong.
+class scratch_folder {
+public:
+  scratch_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "perigee-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~scratch_folder() {
+    std::error_code ignored;
+    if (!kept_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  void keep() noexcept { kept_ = true; }
+
+private:
+  std::string path_;
+  bool kept_ = false;
+};
+
+/// Flags override the job file's [plan].
+void override_wishes(const testbed_options& o, wishes& wanted) {
+  if (o.stages != 0) wanted.stages = o.stages;
+  if (!o.replicas.empty()) wanted.replicas = o.replicas;
+  if (!o.shares.empty()) wanted.shares = o.shares;
+  if (!o.order.empty()) wanted.order.clear();
+  for (const auto id : o.order) wanted.order.push_back({id});
+  if (o.schedule == "gpipe") wanted.schedule = schedule_kind::gpipe;
+  if (o.schedule == "1f1b") wanted.schedule = schedule_kind::one_f_one_b;
+}
+
+result<job_record> job_for(const testbed_options& o, const std::string& path) {
+  if (o.job.empty()) {
+    if (auto readable = std::ifstream(o.text); !readable) {
+      return error{errc::malformed,
+                   "cannot read the text " + o.text + "; name another with --text FILE"};
+    }
+    std::ofstream(path) << demo_job(o.text, o.steps);
+  }
+  auto job = load_job(o.job.empty() ? path : o.job);
+  if (job) override_wishes(o, job->wanted);
+  return job;
+}
+
+struct run {
+  followed how;
+  duration step{};
+  kernels::tensor_file weights;
+};
+
+result<run> train(const testbed_options& o, const job_record& job, testbed_swarm& swarm,
+                  signals& stop) {
+  view shown(o.json ? output::json : output::people, job.spec);
+  auto how = submit_and_follow(swarm.first(), job, shown, stop);
+  if (!how) {
+    if (auto alive = swarm.check(); !alive) return alive.why();
+    return how.why();
+  }
+  run done{std::move(*how), shown.measured_step(), {}};
+  if (done.how.detached) return done;
+  if (done.how.last.phase == job_phase::halted) return done.how.last.why;
+  auto weights = collect(swarm.first(), job);
+  if (!weights) return weights.why();
+  done.weights = std::move(*weights);
+  return done;
+}
+
+exit_code conclude(const testbed_options& o, const job_record& job, const run& done,
+                   const verification& asked, signals& stop) {
+  testbed_report report;
+  report.last = done.how.last;
+  report.step = done.step;
+  if (auto judged = judge(job.spec, done.weights, report); !judged) return refused(judged.why());
+  if (o.verify) {
+    if (!o.json) fmt::print("verifying: the same job in one fresh process …\n");
+    std::fflush(stdout);
+    if (auto verified = verify(asked, stop, report); !verified) {
+      return refused(verified.why(), stop.came() ? exit_code::interrupted : exit_code::failed);
+    }
+  }
+  if (!o.out.empty()) {
+    if (auto written = kernels::write_safetensors(o.out, done.weights); !written) {
+      return refused(written.why());
+    }
+  }
+  print(report, o.json ? output::json : output::people);
+  return report.holds(o.verify) ? exit_code::fine : exit_code::failed;
+}
+
+exit_code run_testbed(const testbed_options& o) {
+  signals stop;
+  scratch_folder folder;
+  const auto default_job = folder.path() + "/job.toml";
+  auto job = job_for(o, default_job);
+  if (!job) return refused(job.why(), exit_code::usage);
+  auto swarm = testbed_swarm::start({o.peers, o.workers, {o.memory_bytes}, folder.path()});
+  if (!swarm) return refused(swarm.why());
+  if (!o.json) {
+    fmt::print("{} peers, each a process with {} worker{}; job {}\n", o.peers, o.workers,
+               o.workers == 1 ? "" : "s", text(job->job));
+  }
+  auto done = train(o, *job, *swarm, stop);
+  swarm->stop();
+  if (!done) {
+    folder.keep();
+    const auto code = refused(done.why());
+    fmt::print(stderr, "the peers' logs are in {}\n", folder.path());
+    return code == exit_code::fine ? exit_code::failed : code;
+  }
+  if (done->how.detached) return exit_code::interrupted;
+  return conclude(o, *job, *done,
+                  {o.job.empty() ? default_job : o.job, folder.path(), o.verify_workers}, stop);
+}
+
+}  // namespace
+
+std::string demo_job(const std::string& text, std::uint64_t steps) {
+  return fmt::format(
+      "# A character-level transformer, small enough for two cores and a minute.\n"
+      "name = \"first light\"\n"
+      "seed = 1\n"
+      "steps = {}\n"
+      "mini_batch = 16\n"
+      "micro_batch = 2\n\n"
+      "[model]\nkind = \"gpt\"\nblocks = 4\nwidth = 128\nheads = 4\ncontext = 64\n\n"
+      "[data]\nkind = \"text\"\npath = \"{}\"\nvalidation = 0.1\n\n"
+      "[optimizer]\nkind = \"adamw\"\nlearning_rate = 0.002\nbeta2 = 0.99\nweight_decay = 0.1\n\n"
+      "[rate]\nkind = \"cosine\"\nwarmup_steps = 20\nfloor = 0.1\n\n"
+      "[plan]\nstages = 4\n",
+      steps, std::filesystem::absolute(text).string());
+}
+
+void add_testbed(CLI::App& app, chosen& run) {
+  auto o = std::make_shared<testbed_options>();
+  auto* c = app.add_subcommand(
+      "testbed", "starts local peers as processes, trains, shows it live and reports");
+  c->footer(
+      "Examples: perigee testbed\n"
+      "          perigee testbed --peers 3 --job job.toml --stages 3 --workers 2");
+  c->add_option("--peers", o->peers, "peer processes to start")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  auto* job =
+      c->add_option("--job", o->job, "job file; default: a character-level transformer on --text");
+  c->add_option("--text", o->text, "text that the default job learns")
+      ->capture_default_str()
+      ->excludes(job);
+  c->add_option("--steps", o->steps, "steps of the default job")
+      ->capture_default_str()
+      ->excludes(job)
+      ->check(CLI::Range(1, 1000000));
+  c->add_option("--stages", o->stages,
+                "stages of the plan; default: what the job asks for, else the planner's choice");
+  c->add_option("--replicas", o->replicas, "replicas of each stage: one number, or one a stage")
+      ->delimiter(',');
+  c->add_option("--shares", o->shares, "slices of each member, stage by stage, e.g. 3,1")
+      ->delimiter(',');
+  c->add_option("--order", o->order,
+                "ids of peers in the order in which stages take them, e.g. 3,1,2")
+      ->delimiter(',');
+  c->add_option("--schedule", o->schedule, "gpipe or 1f1b")
+      ->check(CLI::IsMember({"gpipe", "1f1b"}));
+  c->add_option("--workers", o->workers, "threads of each peer that compute")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  c->add_option("--memory", o->memory_bytes, "memory each peer offers, e.g. 64MiB; default 4GiB")
+      ->transform(CLI::AsSizeValue(false));
+  c->add_flag("--verify,!--no-verify", o->verify,
+              "train once more in one fresh process and compare the digests");
+  c->add_option("--verify-workers", o->verify_workers, "threads of that process")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  c->add_option("--out", o->out, "write the trained weights to this safetensors file");
+  c->add_flag("--json", o->json, "one JSON object a line");
+  c->callback([o, &run] { run = [o] { return run_testbed(*o); }; });
+}
+
+}  // namespace perigee::actors

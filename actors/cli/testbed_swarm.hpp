@@ -1,0 +1,43 @@
+// A swarm of local processes for a test bed: one `perigee node` a peer, on loopback ports of its
+// own.
+#pragma once
+
+#include "actors/cli/child.hpp"
+#include "net/tcp/client.hpp"
+#include "proto/message.hpp"
+
+#include <string>
+#include <vector>
+
+namespace perigee::actors {
+
+struct swarm_options {
+  std::uint32_t peers = 4;
+  std::uint32_t workers = 1;
+  bytes memory{std::uint64_t{4} << 30U};
+  std::string folder;  // for the peers file and the logs
+};
+
+class testbed_swarm {
+public:
+  /// Starts the processes and waits until the first answers. Fails with the end of the log of a
+  /// process that ended.
+  static result<testbed_swarm> start(const swarm_options& options);
+
+  [[nodiscard]] net::client& first() noexcept { return *first_; }
+  /// Fails with the name, exit code and last lines of a peer that has ended.
+  result<void> check();
+  /// Ends all processes.
+  void stop();
+
+private:
+  testbed_swarm() = default;
+  result<void> spawn(const swarm_options& options);
+  result<void> reach();
+
+  std::vector<peer_record> peers_;
+  std::vector<child> processes_;
+  std::unique_ptr<net::client> first_;
+};
+
+}  // namespace perigee::actors

@@ -1,0 +1,176 @@
+#include "actors/cli/view.hpp"
+
+#include "proto/digest.hpp"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace perigee::actors {
+
+namespace {
+
+using std::chrono::duration_cast;
+
+constexpr std::size_t bar_width = 24;
+
+double seconds(duration d) { return std::chrono::duration<double>(d).count(); }
+
+std::string_view name_of(job_phase phase) {
+  constexpr std::string_view names[] = {"waiting", "planning", "preparing",
+                                        "running", "finished", "halted"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
+nlohmann::json json_of(const plan& p) {
+  auto stages = nlohmann::json::array();
+  for (const auto& s : p.stages) {
+    auto group = nlohmann::json::array();
+    for (const auto& m : s.group) {
+      group.push_back({{"peer", text(m.peer)},
+                       {"slice_first", m.slice_first},
+                       {"slice_count", m.slice_count},
+                       {"workers", m.workers}});
+    }
+    stages.push_back(
+        {{"layer_first", s.layer_first}, {"layer_count", s.layer_count}, {"group", group}});
+  }
+  return {{"epoch", p.epoch}, {"stages", stages}, {"predicted_step_s", seconds(p.predicted_step)}};
+}
+
+nlohmann::json json_of(const progress& p) {
+  nlohmann::json j{{"event", "progress"},
+                   {"job", text(p.job)},
+                   {"phase", name_of(p.phase)},
+                   {"step", p.step},
+                   {"steps", p.steps}};
+  if (!p.current.stages.empty()) j["plan"] = json_of(p.current);
+  if (!p.why.what.empty()) j["why"] = p.why.what;
+  if (p.last.states.empty()) return j;
+  j["loss"] = loss_of(p.last);
+  j["counted"] = p.last.counted;
+  j["digest"] = text(digest_of(p.last));
+  return j;
+}
+
+void print_json(const nlohmann::json& j) {
+  fmt::print("{}\n", j.dump());
+  std::fflush(stdout);
+}
+
+std::string clock_text(double left_s) {
+  const auto whole = static_cast<long>(left_s + 0.5);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+view::view(output how, const specification& spec)
+    : how_(how), terminal_(isatty(STDOUT_FILENO) == 1), mini_batch_(spec.mini_batch) {}
+
+void view::show(const progress& news) {
+  const bool first = first_time_ == std::chrono::steady_clock::time_point{};
+  if (news.step > 0 && news.step != step_shown_) {
+    last_time_ = std::chrono::steady_clock::now();
+    if (first) {
+      first_time_ = last_time_;
+      first_step_ = news.step;
+    }
+  }
+  if (how_ == output::json) {
+    print_json(json_of(news));
+  } else {
+    show_plan(news);
+    show_step(news);
+    if (news.phase == job_phase::waiting && phase_shown_ != news.phase && !news.why.what.empty()) {
+      close();
+      fmt::print("{}\n", news.why.what);
+    }
+  }
+  phase_shown_ = news.phase;
+  step_shown_ = news.step;
+  std::fflush(stdout);
+}
+
+void view::show(const remark& news) {
+  if (how_ == output::json) {
+    print_json({{"event", "remark"}, {"line", news.line}});
+    return;
+  }
+  close();
+  fmt::print("{}\n", news.line);
+  std::fflush(stdout);
+}
+
+void view::show_plan(const progress& news) {
+  if (news.current.stages.empty() || news.current.epoch == epoch_shown_) return;
+  if (news.phase != job_phase::running && news.phase != job_phase::finished) return;
+  epoch_shown_ = news.current.epoch;
+  close();
+  fmt::print("plan {}; predicted step {}\n", text(news.current), text(news.current.predicted_step));
+}
+
+/// A terminal gets a bar that is redrawn some ten times a second, anything else a line each tenth
+/// of the job.
+void view::show_step(const progress& news) {
+  if (news.last.states.empty() || news.step == step_shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool last = news.step == news.steps;
+  if (terminal_) {
+    if (!last && now - drawn_ < std::chrono::milliseconds(100)) return;
+    drawn_ = now;
+    fmt::print("\r\x1b[K{}", bar(news));
+    bar_open_ = true;
+  } else if (last || news.step == 1 ||
+             news.step % std::max<std::uint64_t>(1, news.steps / 10) == 0) {
+    fmt::print("{}\n", bar(news));
+  }
+}
+
+std::string view::bar(const progress& news) const {
+  const double share =
+      static_cast<double>(news.step) / static_cast<double>(std::max<std::uint64_t>(1, news.steps));
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(bar_width));
+  std::string drawn;
+  for (std::size_t i = 0; i < bar_width; ++i) drawn += i < full ? "█" : "░";
+  auto line = fmt::format("step {:>{}}/{} {} loss {:.4f}", news.step,
+                          std::to_string(news.steps).size(), news.steps, drawn, loss_of(news.last));
+  const double step_s = seconds(measured_step());
+  if (step_s <= 0) return line;
+  const double left_s = step_s * static_cast<double>(news.steps - news.step);
+  return line + fmt::format("  {:.1f} steps/s  {:.0f} samples/s  {} left", 1 / step_s,
+                            mini_batch_ / step_s, clock_text(left_s));
+}
+
+void view::close() {
+  if (!bar_open_) return;
+  fmt::print("\n");
+  bar_open_ = false;
+}
+
+duration view::measured_step() const {
+  if (step_shown_ <= first_step_) return duration::zero();
+  return duration_cast<duration>(last_time_ - first_time_) /
+         static_cast<std::int64_t>(step_shown_ - first_step_);
+}
+
+double loss_of(const commit_record& record) { return std::bit_cast<double>(record.loss_bits); }
+
+digest128 digest_of(const commit_record& record) { return combined(record.states); }
+
+std::string work_table(const std::vector<peer_work>& work) {
+  auto table = fmt::format("{:<8} {:>13} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "peer",
+                           "micro-batches", "sent", "received", "computing", "memory", "offered");
+  for (const auto& w : work) {
+    table += fmt::format("{:<8} {:>13} {:>11} {:>11} {:>11} {:>11} {:>11}\n", text(w.peer),
+                         w.micro_batches, text(w.sent), text(w.received), text(w.computing),
+                         text(w.memory), text(w.offered));
+  }
+  return table;
+}
+
+}  // namespace perigee::actors

@@ -1,0 +1,237 @@
+// Bad input and bad luck: one clear line, a documented exit code, no hang and no orphan.
+#include "tests/support/program.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+
+namespace {
+
+using perigee::test::ended;
+using perigee::test::eventually;
+using perigee::test::last_event;
+using perigee::test::run_perigee;
+using perigee::test::temporary_folder;
+using perigee::test::text_of;
+using perigee::test::tiny_gpt;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string job_file(const temporary_folder& folder, const std::string& text) {
+  return folder.write("job.toml", text);
+}
+
+/// A socket that listens on a loopback port for the life of this value.
+class taken_port {
+public:
+  taken_port() : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof where;
+    BOOST_REQUIRE(bind(fd_, reinterpret_cast<sockaddr*>(&where), size) == 0);
+    BOOST_REQUIRE(listen(fd_, 1) == 0);
+    BOOST_REQUIRE(getsockname(fd_, reinterpret_cast<sockaddr*>(&where), &size) == 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+  }
+  ~taken_port() { close(fd_); }
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+private:
+  int fd_;
+  std::string address_;
+};
+
+/// Waits for a node to say where it listens.
+std::string address_of(const perigee::actors::child& node) {
+  std::string address;
+  BOOST_REQUIRE(eventually([&] {
+    const auto told = last_event(text_of(node.log()), "listening");
+    if (told.is_object()) address = told.value("address", "");
+    return !address.empty();
+  }));
+  return address;
+}
+
+/// Returns how many processes have `word` in their command line, this one apart.
+std::size_t processes_with(const std::string& word) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const auto name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos ||
+        name == std::to_string(getpid()))
+      continue;
+    count += contains(text_of(entry.path().string() + "/cmdline"), word) ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(failures)
+
+BOOST_AUTO_TEST_CASE(a_port_in_use_is_named) {
+  const temporary_folder folder;
+  const taken_port port;
+  const ended run = run_perigee(folder, {"node", "--listen", port.address()});
+  BOOST_TEST(run.code == 3);
+  BOOST_TEST(contains(run.output, "cannot listen on " + port.address() + ": "));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_strangers_reach_needs_insecure) {
+  const temporary_folder folder;
+  const ended run = run_perigee(folder, {"node", "--listen", "0.0.0.0:7001"});
+  BOOST_TEST(run.code == 2);
+  BOOST_TEST(contains(run.output, "will not listen on 0.0.0.0:7001"));
+  BOOST_TEST(contains(run.output, "--insecure"));
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_field_of_a_job_is_refused_with_its_place) {
+  const temporary_folder folder;
+  auto job = tiny_gpt(1);
+  job.replace(job.find("learning_rate"), 13, "learning_rat");
+  const ended run = run_perigee(folder, {"train", "--local", job_file(folder, job)});
+  BOOST_TEST(run.code == 2);
+  BOOST_TEST(contains(run.output, "job.toml:17:1: "));
+  BOOST_TEST(contains(run.output, "did you mean 'learning_rate'?"));
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_job_file_and_missing_data_are_named) {
+  const temporary_folder folder;
+  const ended no_job = run_perigee(folder, {"train", "--local", folder.file("none.toml")});
+  BOOST_TEST(no_job.code == 2);
+  BOOST_TEST(contains(no_job.output, "none.toml"));
+  auto job = tiny_gpt(1);
+  job.replace(job.find("GPL-3"), 5, "GPL-9");
+  const ended no_data = run_perigee(folder, {"train", "--local", job_file(folder, job)});
+  BOOST_TEST(no_data.code == 2);
+  BOOST_TEST(contains(no_data.output, "/usr/share/common-licenses/GPL-9"));
+}
+
+BOOST_AUTO_TEST_CASE(damaged_initial_weights_are_refused) {
+  const temporary_folder folder;
+  folder.write("w.safetensors", "not a tensor file");
+  const ended run = run_perigee(
+      folder, {"train", "--local",
+               job_file(folder, "initial_weights = \"w.safetensors\"\n" + tiny_gpt(1))});
+  BOOST_TEST(run.code == 2);
+  BOOST_TEST(contains(run.output, "w.safetensors"));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_that_does_not_fit_names_the_peer_and_the_bytes) {
+  const temporary_folder folder;
+  const ended run =
+      run_perigee(folder, {"testbed", "--job", job_file(folder, tiny_gpt(1)), "--peers", "2",
+                           "--stages", "2", "--memory", "20KiB", "--no-verify"});
+  BOOST_TEST(run.code == 4);
+  BOOST_TEST(contains(run.output, "short by "));
+  BOOST_TEST(contains(run.output, "p"));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_job_and_names_where) {
+  const temporary_folder folder;
+  auto job = tiny_gpt(50);
+  job.replace(job.find("clip_norm = 1.0\n"), 16, "");
+  job.replace(job.find("kind = \"adamw\"\nlearning_rate = 0.01"), 35,
+              "kind = \"sgd\"\nlearning_rate = 1e30");
+  const ended run = run_perigee(folder, {"testbed", "--job", job_file(folder, job), "--peers", "2",
+                                         "--stages", "2", "--no-verify"});
+  BOOST_TEST(run.code == 1);
+  BOOST_TEST(contains(run.output, "not finite"));
+  BOOST_TEST(contains(run.output, "step"));
+  BOOST_TEST(contains(run.output, "micro-batch"));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_dies_stops_the_job_by_name) {
+  const temporary_folder folder;
+  auto bed =
+      perigee::test::start_perigee(folder, "bed",
+                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
+                                    "--peers", "3", "--stages", "3", "--no-verify", "--json"});
+  BOOST_REQUIRE(eventually([&] {
+    const auto news = last_event(text_of(bed.log()), "progress");
+    return news.is_object() && news.value("step", 0U) > 2;
+  }));
+  const auto children = text_of("/proc/" + std::to_string(bed.pid()) + "/task/" +
+                                std::to_string(bed.pid()) + "/children");
+  std::istringstream list(children);
+  std::vector<int> pids;
+  for (int pid = 0; list >> pid;) pids.push_back(pid);
+  BOOST_REQUIRE(pids.size() == 3);
+  kill(pids[1], SIGKILL);
+  const auto code = bed.wait(std::chrono::seconds(60));
+  BOOST_TEST(code.value_or(-1) == 1);
+  BOOST_TEST(contains(text_of(bed.log()), "p2"));
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_leaves_no_orphans) {
+  const temporary_folder folder;
+  auto bed =
+      perigee::test::start_perigee(folder, "bed",
+                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
+                                    "--peers", "3", "--stages", "3", "--no-verify", "--json"});
+  BOOST_REQUIRE(
+      eventually([&] { return last_event(text_of(bed.log()), "progress").value("step", 0U) > 0; }));
+  const std::string mark = "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+  BOOST_TEST(processes_with(mark) == 3U);
+  kill(bed.pid(), SIGINT);
+  BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
+  BOOST_TEST(eventually([&] { return processes_with(mark) == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_test_bed_that_is_killed_leaves_no_orphans) {
+  const temporary_folder folder;
+  auto bed =
+      perigee::test::start_perigee(folder, "bed",
+                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
+                                    "--peers", "2", "--stages", "2", "--no-verify", "--json"});
+  BOOST_REQUIRE(
+      eventually([&] { return last_event(text_of(bed.log()), "progress").value("step", 0U) > 0; }));
+  const std::string mark = "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+  kill(bed.pid(), SIGKILL);
+  bed.wait(std::chrono::seconds(10));
+  BOOST_TEST(eventually([&] { return processes_with(mark) == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(who_looks_away_does_not_stop_the_job) {
+  const temporary_folder folder;
+  auto node =
+      perigee::test::start_perigee(folder, "node", {"node", "--listen", "127.0.0.1:0", "--json"});
+  const auto address = address_of(node);
+  const auto job = job_file(folder, tiny_gpt(400));
+  auto train =
+      perigee::test::start_perigee(folder, "train", {"train", job, "--via", address, "--json"});
+  BOOST_REQUIRE(eventually(
+      [&] { return last_event(text_of(train.log()), "progress").value("step", 0U) > 0; }));
+  kill(train.pid(), SIGINT);
+  BOOST_TEST(train.wait(std::chrono::seconds(10)).value_or(-1) == 0);
+  const ended again = run_perigee(folder, {"train", job, "--via", address, "--json"});
+  BOOST_TEST(again.code == 0);
+  BOOST_TEST(last_event(again.output, "progress").value("step", 0U) == 400U);
+  const ended exported =
+      run_perigee(folder, {"export", job, "--via", address, "--out", folder.file("w.safetensors")});
+  BOOST_TEST(exported.code == 0);
+  BOOST_TEST(contains(text_of(folder.file("w.safetensors")), "blocks.1.mlp_out.weight"));
+  const ended status = run_perigee(folder, {"status", "--via", address});
+  BOOST_TEST(status.code == 0);
+  BOOST_TEST(contains(status.output, "finished, step 400/400"));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_there_is_said_so) {
+  const temporary_folder folder;
+  const taken_port silent;  // accepts and never speaks
+  const ended run = run_perigee(folder, {"status", "--via", silent.address()});
+  BOOST_TEST(run.code == 3);
+  BOOST_TEST(contains(run.output, silent.address()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
