@@ -63,12 +63,18 @@ bool all_over(const world& w) {
   return true;
 }
 
+/// Says what each living peer knows of why the job is not over.
 error unfinished(const world& w, duration limit) {
   std::string who;
   for (std::size_t p = 0; p < w.size(); ++p) {
     if (!w.alive(p) || (w.news(p) && is_over(*w.news(p)))) continue;
     who += (who.empty() ? "" : ", ") + text(w.peer(p).self().peer);
-    if (w.news(p) && !w.news(p)->why.what.empty()) who += " (" + w.news(p)->why.what + ")";
+    const status_report status = w.peer(p).machine().report();
+    if (status.jobs.empty()) {
+      who += " (never heard of it)";
+    } else if (const std::string& why = status.jobs.front().why.what; !why.empty()) {
+      who += " (" + why + ")";
+    }
   }
   return {errc::timed_out, "the job is not over after " + text(limit) + " for " + who};
 }

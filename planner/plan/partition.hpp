@@ -31,7 +31,7 @@ namespace limits {
 /// Peers that one plan is searched over; of more only the fastest are looked at.
 inline constexpr std::size_t planned_peers_max = 16;
 /// Bounds the search: layers squared times peers cubed is no more, else fewer peers are looked at.
-inline constexpr std::uint64_t planned_work_max = 4'000'000;
+inline constexpr std::uint64_t planned_work_max = 1'000'000;
 }  // namespace limits
 
 /// What a peer really offers, e.g. from its refusal: replaces the offer in its record.
