@@ -19,6 +19,7 @@ struct effects {
   std::shared_ptr<shelf> executors;
   caf::actor workshop;
   std::vector<caf::actor> lanes;
+  std::uint32_t share_percent = 100;
   std::function<void(const planner::note&)> log;
   std::function<void()> on_leave;
   std::vector<caf::actor> watchers;

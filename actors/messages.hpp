@@ -29,7 +29,9 @@ struct prepare_order {
   specification spec;
   proposal what;
 };
-struct calibrate_order {};
+struct calibrate_order {
+  std::uint32_t share_percent = 100;  // of a core, that each worker may count on
+};
 
 using due_atom = caf::atom_constant<caf::atom("due")>;
 using report_atom = caf::atom_constant<caf::atom("report")>;

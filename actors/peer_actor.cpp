@@ -38,7 +38,7 @@ caf::behavior peer_actor(self_pointer self, planner::peer_config config, effects
         for (const auto& lane : owned) caf::anon_send_exit(lane, caf::exit_reason::user_shutdown);
         caf::anon_send_exit(workshop, caf::exit_reason::user_shutdown);
       });
-  self->send(self->state.perform.workshop, calibrate_order{});
+  self->send(self->state.perform.workshop, calibrate_order{self->state.perform.share_percent});
   arm(self);
   return {
       [=](const planner::event& what) { step(self, what); },

@@ -85,6 +85,7 @@ void runtime::parts::spawn_actors() {
   effects made;
   made.links = links;
   made.executors = executors;
+  made.share_percent = config.share_percent;
   made.log = config.log ? config.log : [](const planner::note&) {};
   made.on_leave = config.on_leave ? config.on_leave : [] {};
   made.workshop = system.spawn<caf::detached>(workshop_actor, config.self.peer, executors);

@@ -28,8 +28,9 @@ caf::behavior workshop_actor(caf::event_based_actor*, peer_id id,
       [=](const prepare_order& order) -> planner::event {
         return prepared_by(order, id, *executors);
       },
-      [](calibrate_order) -> planner::event {
-        const auto measured = kernels::calibrate();
+      [](calibrate_order order) -> planner::event {
+        auto measured = kernels::calibrate();
+        for (auto& rate : measured.rate) rate = rate * order.share_percent / 100;
         return planner::calibrated{measured.rate, measured.fingerprint};
       },
   };

@@ -35,4 +35,11 @@ enum class exit_code : int {
   return exit_code::failed;
 }
 
+/// Returns the code for a job that halted: whatever stopped it, it failed, unless it never could
+/// run.
+[[nodiscard]] constexpr exit_code exit_for_halt(errc code) noexcept {
+  return code == errc::infeasible || code == errc::exhausted ? exit_code::infeasible
+                                                             : exit_code::failed;
+}
+
 }  // namespace perigee::actors

@@ -2,6 +2,7 @@
 
 #include "actors/cli/job_file.hpp"
 #include "kernels/executor_factory.hpp"
+#include "kernels/format/safetensors.hpp"
 #include "proto/digest.hpp"
 
 namespace perigee::actors {
@@ -9,6 +10,9 @@ namespace perigee::actors {
 result<job_record> load_job(const std::string& path) {
   auto parsed = read_job(path);
   if (!parsed) return parsed.why();
+  if (const auto& weights = parsed->spec.initial_weights; !weights.empty()) {
+    if (auto readable = kernels::read_safetensors(weights); !readable) return readable.why();
+  }
   auto spec = kernels::completed(parsed->spec);
   if (!spec) return spec.why();
   if (auto profile = kernels::profile_of(*spec); !profile) return profile.why();

@@ -24,6 +24,7 @@ struct node_options {
   std::string name;
   std::uint32_t workers = 1;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30U;
+  std::uint32_t share_percent = 100;
   bool insecure = false;
   bool json = false;
   bool verbose = false;
@@ -60,6 +61,7 @@ result<runtime_config> config_from(const node_options& o) {
   config.self.incarnation = new_incarnation();
   config.self.workers = o.workers;
   config.self.memory_offer.count = o.memory_bytes;
+  config.share_percent = o.share_percent;
   if (o.peers.empty()) {
     config.self.peer.value = o.id == 0 ? 1 : o.id;
   } else {
@@ -139,6 +141,10 @@ void add_node(CLI::App& app, chosen& run) {
       ->check(CLI::Range(1, 256));
   c->add_option("--memory", o->memory_bytes, "memory offered to jobs, e.g. 512MiB; default 4GiB")
       ->transform(CLI::AsSizeValue(false));
+  c->add_option("--share", o->share_percent,
+                "percent of a core each worker may count on, for the plan")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
   c->add_flag("--insecure", o->insecure,
               "listen on an address that is not loopback, although anybody could join");
   c->add_flag("--json", o->json, "one JSON object a line");

@@ -79,7 +79,7 @@ result<run> train(const testbed_options& o, const job_record& job, testbed_swarm
   }
   run done{std::move(*how), shown.measured_step(), {}};
   if (done.how.detached) return done;
-  if (done.how.last.phase == job_phase::halted) return done.how.last.why;
+  if (done.how.last.phase == job_phase::halted) return done;
   auto weights = collect(swarm.first(), job);
   if (!weights) return weights.why();
   done.weights = std::move(*weights);
@@ -122,11 +122,13 @@ exit_code run_testbed(const testbed_options& o) {
   }
   auto done = train(o, *job, *swarm, stop);
   swarm->stop();
-  if (!done) {
+  const bool halted = done && done->how.last.phase == job_phase::halted;
+  if (!done || halted) {
     folder.keep();
-    const auto code = refused(done.why());
+    const auto code = halted ? refused(done->how.last.why, exit_for_halt(done->how.last.why.code))
+                             : refused(done.why());
     fmt::print(stderr, "the peers' logs are in {}\n", folder.path());
-    return code == exit_code::fine ? exit_code::failed : code;
+    return code;
   }
   if (done->how.detached) return exit_code::interrupted;
   return conclude(o, *job, *done,

@@ -10,9 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace perigee::actors {
 
@@ -55,6 +57,12 @@ std::string tail_of(const std::string& path) {
   return text;
 }
 
+/// The peers of a test bed share this machine's cores evenly.
+std::uint32_t share_of(const swarm_options& options) {
+  const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp(100 * cores / (options.peers * options.workers), 1U, 100U);
+}
+
 }  // namespace
 
 result<void> testbed_swarm::spawn(const swarm_options& options) {
@@ -72,11 +80,11 @@ result<void> testbed_swarm::spawn(const swarm_options& options) {
   const auto list = options.folder + "/peers.toml";
   std::ofstream(list) << peers_text(peers_);
   for (const auto& p : peers_) {
-    auto started =
-        child::start({own_program(), "node", "--id", std::to_string(p.peer.value), "--peers", list,
-                      "--workers", std::to_string(options.workers), "--memory",
-                      std::to_string(options.memory.count), "--parent", std::to_string(getpid())},
-                     options.folder + "/" + p.name + ".log");
+    auto started = child::start(
+        {own_program(), "node", "--id", std::to_string(p.peer.value), "--peers", list, "--workers",
+         std::to_string(options.workers), "--share", std::to_string(share_of(options)), "--memory",
+         std::to_string(options.memory.count), "--parent", std::to_string(getpid())},
+        options.folder + "/" + p.name + ".log");
     if (!started) return started.why();
     processes_.push_back(std::move(*started));
   }

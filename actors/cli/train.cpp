@@ -34,7 +34,9 @@ exit_code conclude(const train_options& o, const followed& f, const view& shown)
     fmt::print("detached; {}\n", o.local ? "the job ended with this process" : "the job goes on");
   }
   if (f.detached) return o.local ? exit_code::interrupted : exit_code::fine;
-  if (f.last.phase == job_phase::halted) return refused(f.last.why);
+  if (f.last.phase == job_phase::halted) {
+    return refused(f.last.why, exit_for_halt(f.last.why.code));
+  }
   if (o.json) return exit_code::fine;
   fmt::print("finished {} steps: loss {:.4f}, measured step {}\ndigest {}\n", f.last.step,
              loss_of(f.last.last), text(shown.measured_step()), text(digest_of(f.last.last)));

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_field_of_a_job_is_refused_with_its_place) {
   job.replace(job.find("learning_rate"), 13, "learning_rat");
   const ended run = run_perigee(folder, {"train", "--local", job_file(folder, job)});
   BOOST_TEST(run.code == 2);
-  BOOST_TEST(contains(run.output, "job.toml:17:1: "));
+  BOOST_TEST(contains(run.output, "job.toml:18:1: "));
   BOOST_TEST(contains(run.output, "did you mean 'learning_rate'?"));
 }
 

@@ -45,7 +45,7 @@ bool eventually(const std::function<bool()>& done, duration at_most) {
 
 nlohmann::json last_event(const std::string& output, const std::string& event) {
   std::istringstream in(output);
-  nlohmann::json last;
+  nlohmann::json last = nlohmann::json::object();
   for (std::string line; std::getline(in, line);) {
     auto j = nlohmann::json::parse(line, nullptr, false);
     if (j.is_object() && j.value("event", "") == event) last = std::move(j);

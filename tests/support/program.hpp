@@ -34,7 +34,7 @@ ended run_perigee(const temporary_folder& folder, std::vector<std::string> argum
 /// hold.
 bool eventually(const std::function<bool()>& done, duration at_most = std::chrono::seconds(60));
 
-/// Returns the last JSON object of the output whose "event" is `event`; null if there is none.
+/// Returns the last JSON object of the output whose "event" is `event`; empty if there is none.
 nlohmann::json last_event(const std::string& output, const std::string& event);
 
 /// Returns the absolute path of a file of the shared test data (PERIGEE_DATA, default
