@@ -50,36 +50,40 @@ struct random_case {
   simulation_options options;
 };
 
-/// 1-4 stages, both schedules, 1-4 replicas with even and uneven shares, 1-3 workers, any order of
-/// peers, any speeds and links.
+/// 1-4 stages, both schedules, 1-4 replicas with even and uneven shares, any order of peers; one
+/// peer more than needed may be there. Sets the number of peers.
+inline wishes wishes_of(random& r, const model_profile& m, std::uint32_t& peers) {
+  using planner::instances::between;
+  wishes w;
+  const std::size_t most_stages = std::min<std::size_t>(4, m.layers.size());
+  w.stages = static_cast<std::uint32_t>(between(r, 1, most_stages));
+  w.schedule = r.below(2) == 0 ? schedule_kind::gpipe : schedule_kind::one_f_one_b;
+  peers = static_cast<std::uint32_t>(r.below(2));
+  for (std::uint32_t s = 0; s < w.stages; ++s) {
+    const auto replicas = static_cast<std::uint32_t>(between(r, 1, std::min(4U, m.slice_count)));
+    std::uint32_t left = m.slice_count;
+    for (std::uint32_t i = 0; i < replicas; ++i) {
+      const std::uint32_t most = left - (replicas - i - 1);
+      w.shares.push_back(i + 1 == replicas ? left
+                                           : static_cast<std::uint32_t>(between(r, 1, most)));
+      left -= w.shares.back();
+    }
+    peers += replicas;
+  }
+  for (std::uint64_t p = 1; p <= peers; ++p) w.order.push_back({p});
+  for (std::size_t i = peers; i > 1; --i) std::swap(w.order[i - 1], w.order[r.below(i)]);
+  return w;
+}
+
+/// Any model, plan, speeds, links and 1-3 workers.
 inline random_case make(std::uint64_t seed) {
   using planner::instances::between;
   random r(seed, purpose::simulation, 99);
   random_case c;
-  const auto stages = static_cast<std::uint32_t>(between(r, 1, 4));
-  c.model = planner::instances::model_of(r, static_cast<std::uint32_t>(between(r, stages, 7)));
+  c.model = planner::instances::model_of(r, static_cast<std::uint32_t>(between(r, 1, 7)));
   c.job = job_of(c.model, between(r, 1, 4));
-  c.job.wanted.stages = stages;
-  c.job.wanted.schedule = r.below(2) == 0 ? schedule_kind::gpipe : schedule_kind::one_f_one_b;
-  std::uint32_t peers = 0;
-  for (std::uint32_t s = 0; s < stages; ++s) {
-    const auto replicas = static_cast<std::uint32_t>(between(r, 1, c.model.slice_count));
-    std::uint32_t left = c.model.slice_count;
-    for (std::uint32_t m = 0; m < replicas; ++m) {
-      const std::uint32_t most = left - (replicas - m - 1);
-      const auto share = m + 1 == replicas ? left : static_cast<std::uint32_t>(between(r, 1, most));
-      c.job.wanted.shares.push_back(share);
-      left -= share;
-    }
-    peers += replicas;
-  }
-  c.of.count = peers + static_cast<std::uint32_t>(r.below(2));  // one may idle
+  c.job.wanted = wishes_of(r, c.model, c.of.count);
   c.of.workers = {1, 3};
-  c.of.memory = {std::uint64_t{1} << 30U, std::uint64_t{4} << 30U};
-  for (std::uint64_t p = 1; p <= c.of.count; ++p) c.job.wanted.order.push_back({p});
-  for (std::size_t i = c.of.count; i > 1; --i) {
-    std::swap(c.job.wanted.order[i - 1], c.job.wanted.order[r.below(i)]);
-  }
   c.options.how = recording::hash_only;
   c.options.jitter_permille = 200;
   return c;
