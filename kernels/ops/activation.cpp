@@ -31,16 +31,15 @@ struct relu6 {
   }
 };
 
-/// x/2 (1 + erf(x / sqrt 2))
+/// x/2 (1 + erf(x / sqrt 2)) = x times the share of the normal distribution below x
 struct gelu_erf {
   static constexpr bool of_output = false;
-  static constexpr float sqrt_half = 0.707106781F, one_by_sqrt_two_pi = 0.398942280F;
-  static PERIGEE_INLINE float value(float x) {
-    return 0.5F * x * (1.0F + vector_erf(x * sqrt_half));
-  }
+  static constexpr float one_by_sqrt_two_pi = 0.398942280F;
+  static PERIGEE_INLINE float bell(float x) { return vector_exp(-0.5F * (x * x)); }
+  static PERIGEE_INLINE float value(float x) { return x * normal_share(x, bell(x)); }
   static PERIGEE_INLINE float gradient(float x, float g) {
-    const float share = 0.5F * (1.0F + vector_erf(x * sqrt_half));
-    return g * (share + x * (vector_exp(-0.5F * x * x) * one_by_sqrt_two_pi));
+    const float b = bell(x);
+    return g * (normal_share(x, b) + x * (b * one_by_sqrt_two_pi));
   }
 };
 
