@@ -40,8 +40,9 @@ prefix_fields fields_of(std::span<const std::byte, prefix_size> prefix) noexcept
 
 std::vector<std::byte> framed(frame_kind kind, std::span<const std::byte> payload) {
   const auto prefix = prefix_of(kind, payload.size());
-  std::vector<std::byte> made(prefix.begin(), prefix.end());
-  made.insert(made.end(), payload.begin(), payload.end());
+  std::vector<std::byte> made(prefix_size + payload.size());
+  std::memcpy(made.data(), prefix.data(), prefix_size);
+  if (!payload.empty()) std::memcpy(made.data() + prefix_size, payload.data(), payload.size());
   return made;
 }
 

@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(the_one_that_listens_speaks_too) {
 }
 
 BOOST_AUTO_TEST_CASE(a_large_tensor_arrives_to_the_bit) {
-  two_peers peers;
   const auto data = pattern(16U << 20U, 3);
+  two_peers peers;
   const auto label = label_of(1, data.size());
   BOOST_REQUIRE(peers.net1->transmit(p2, label, data));
   BOOST_REQUIRE(peers.at2.wait([&] { return peers.at2.arrivals.size() == 1; }));
@@ -54,17 +54,17 @@ BOOST_AUTO_TEST_CASE(a_large_tensor_arrives_to_the_bit) {
 }
 
 BOOST_AUTO_TEST_CASE(a_small_pool_carries_a_large_tensor) {
-  two_peers peers({100'000});
   const auto data = pattern(5'000'001, 3);
+  two_peers peers({100'000});
   BOOST_REQUIRE(peers.net1->transmit(p2, label_of(1, data.size()), data));
   BOOST_REQUIRE(peers.at2.wait([&] { return peers.at2.arrivals.size() == 1; }));
   BOOST_TEST((peers.at2.arrivals[0].data == data));
 }
 
 BOOST_AUTO_TEST_CASE(many_tensors_cross_both_ways_at_once) {
-  two_peers peers;
   constexpr std::uint32_t count = 200;
   std::vector<std::vector<std::byte>> data;
+  two_peers peers;
   for (std::uint32_t i = 0; i < count; ++i) data.push_back(pattern(1 + i * 997, i));
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto kind = i % 3 == 0 ? tensor_kind::state : tensor_kind::gradient;
@@ -79,13 +79,13 @@ BOOST_AUTO_TEST_CASE(many_tensors_cross_both_ways_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unwanted_tensor_is_dropped_and_the_next_arrives) {
-  two_peers peers;
   std::vector<std::byte> room(4);
+  const auto large = pattern(3'000'000, 1);
+  const auto small = pattern(4, 2);
+  two_peers peers;
   peers.at2.room = [&](const tensor_label& l) {
     return l.what.index == 0 ? std::span<std::byte>{} : std::span(room);
   };
-  const auto large = pattern(3'000'000, 1);
-  const auto small = pattern(4, 2);
   BOOST_REQUIRE(peers.net1->transmit(p2, label_of(0, large.size()), large));
   BOOST_REQUIRE(peers.net1->transmit(p2, label_of(1, small.size()), small));
   BOOST_REQUIRE(peers.at2.wait([&] { return peers.at2.arrivals.size() == 1; }));
@@ -95,8 +95,9 @@ BOOST_AUTO_TEST_CASE(an_unwanted_tensor_is_dropped_and_the_next_arrives) {
 
 BOOST_AUTO_TEST_CASE(control_goes_round_while_a_receiver_is_stuck) {
   std::atomic<bool> open = false;
-  two_peers peers;
   std::vector<std::byte> room(30'000'000);
+  const auto data = pattern(room.size(), 1);
+  two_peers peers;
   peers.at2.room = [&](const tensor_label&) {
     open.wait(false);
     return std::span(room);
@@ -106,7 +107,6 @@ BOOST_AUTO_TEST_CASE(control_goes_round_while_a_receiver_is_stuck) {
       (void)peers.net2->send(from, pong{asked->count});
     }
   };
-  const auto data = pattern(room.size(), 1);
   BOOST_REQUIRE(peers.net1->transmit(p2, label_of(0, data.size()), data));
   for (std::uint64_t i = 0; i < 100; ++i) {
     BOOST_REQUIRE(peers.net1->send(p2, ping{i}));
@@ -122,14 +122,14 @@ BOOST_AUTO_TEST_CASE(control_goes_round_while_a_receiver_is_stuck) {
 }
 
 BOOST_AUTO_TEST_CASE(control_goes_round_while_bulk_saturates) {
+  const auto data = pattern(4'000'000, 1);
+  std::vector<std::byte> room(data.size());
   two_peers peers;
   peers.at2.reaction = [&](peer_id from, const message& what) {
     if (const auto* asked = std::get_if<ping>(&what)) {
       (void)peers.net2->send(from, pong{asked->count});
     }
   };
-  const auto data = pattern(4'000'000, 1);
-  std::vector<std::byte> room(data.size());
   peers.at2.room = [&](const tensor_label&) { return std::span(room); };
   for (std::uint32_t i = 0; i < 200; ++i) {
     BOOST_REQUIRE(peers.net1->transmit(p2, label_of(i, data.size()), data));
@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(control_goes_round_while_bulk_saturates) {
 }
 
 BOOST_AUTO_TEST_CASE(nobody_can_be_spoken_to_without_a_link) {
-  two_peers peers;
   const auto data = pattern(4, 1);
+  two_peers peers;
   const auto sent = peers.net1->send(p3, ping{});
   BOOST_REQUIRE(!sent);
   BOOST_TEST((sent.why() == error{errc::unknown_peer, "no link to p3"}));
@@ -181,9 +181,9 @@ BOOST_AUTO_TEST_CASE(the_queue_of_frames_is_bounded_when_nobody_reads) {
 
 BOOST_AUTO_TEST_CASE(a_closed_link_gives_back_what_it_was_lent_and_comes_up_again) {
   std::atomic<bool> open = false;
-  two_peers peers;
   const auto data = pattern(20'000'000, 1);
   std::vector<std::byte> room(data.size());
+  two_peers peers;
   peers.at2.room = [&](const tensor_label&) {
     open.wait(false);
     return std::span(room);
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(a_closed_link_gives_back_what_it_was_lent_and_comes_up_agai
 }
 
 BOOST_AUTO_TEST_CASE(owners_may_send_transmit_and_close_from_their_callbacks) {
-  two_peers peers;
   const auto data = pattern(100'000, 1);
+  two_peers peers;
   peers.at2.reaction = [&](peer_id from, const message& what) {
     (void)peers.net2->send(from, pong{});
     (void)peers.net2->transmit(from, label_of(0, data.size()), data);
@@ -289,9 +289,9 @@ BOOST_AUTO_TEST_CASE(a_port_in_use_is_told_when_opening) {
 }
 
 BOOST_AUTO_TEST_CASE(stopping_in_the_middle_of_transfers_returns_and_gives_everything_back) {
-  two_peers peers;
   const auto data = pattern(8'000'000, 1);
   std::vector<std::byte> room(data.size());
+  two_peers peers;
   peers.at1.room = peers.at2.room = [&](const tensor_label&) { return std::span(room); };
   for (std::uint32_t i = 0; i < 100; ++i) {
     BOOST_REQUIRE(peers.net1->transmit(p2, label_of(i, data.size()), data));
