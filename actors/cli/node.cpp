@@ -4,6 +4,7 @@
 #include "actors/cli/peers_file.hpp"
 #include "actors/cli/signals.hpp"
 #include "actors/runtime.hpp"
+#include "kernels/calibrate.hpp"
 #include "net/tcp/socket.hpp"
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@ struct node_options {
   std::string peers;
   std::uint64_t id = 0;
   std::string name;
+  std::string isa;
   std::uint32_t workers = 1;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30U;
   std::uint32_t share_percent = 100;
@@ -96,6 +98,10 @@ void print_note(const node_options& o, const planner::note& n) {
 
 exit_code run_node(const node_options& o) {
   if (!end_with(o.parent)) return exit_code::fine;
+  if (!o.isa.empty()) {
+    if (auto capped = kernels::cap_isa(o.isa); !capped)
+      return refused(capped.why(), exit_code::usage);
+  }
   auto config = config_from(o);
   if (!config) return refused(config.why(), exit_code::usage);
   signals stop;
@@ -145,6 +151,8 @@ void add_node(CLI::App& app, chosen& run) {
                 "percent of a core each worker may count on, for the plan")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
+  c->add_option("--isa", o->isa,
+                "instruction-set cap of the kernels, e.g. avx2, to make a mixed fleet exact");
   c->add_flag("--insecure", o->insecure,
               "listen on an address that is not loopback, although anybody could join");
   c->add_flag("--json", o->json, "one JSON object a line");

@@ -1,9 +1,13 @@
 #include "actors/cli/peers_file.hpp"
 
+#include "actors/cli/toml_scan.hpp"
+
 #include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 namespace perigee::actors {
 
@@ -44,11 +48,17 @@ result<peer_record> peer_in(const std::string& path, const toml::node& node) {
 }  // namespace
 
 result<std::vector<peer_record>> read_peers(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return error{errc::io, "cannot read the peers file " + path};
+  const std::string file{std::istreambuf_iterator<char>(in), {}};
+  if (const auto stray = stray_letter(file)) {
+    return error{errc::malformed, fmt::format("{}:{}:{}: a letter beyond ASCII outside quotes",
+                                              path, stray->line, stray->column)};
+  }
   toml::table parsed;
   try {
-    parsed = toml::parse_file(path);
+    parsed = toml::parse(file, path);
   } catch (const toml::parse_error& e) {
-    if (e.source().begin.line == 0) return error{errc::io, "cannot read the peers file " + path};
     return wrong(path, e.source(), std::string(e.description()));
   }
   const auto* list = parsed["peer"].as_array();

@@ -26,7 +26,7 @@ struct simulate_options {
 };
 
 void print_people(const simulate_options& o, const net::simulation_report& r) {
-  fmt::print("{} peers, seed {}: {}\n", o.peers, o.seed, text(r.current));
+  fmt::print("{} peers, seed {}\n{}", o.peers, o.seed, plan_lines(r.current));
   if (o.timeline) fmt::print("{}", net::timeline(r));
   fmt::print("{} steps in {} of virtual time; a step predicted {}, took {}\n", r.steps,
              text(r.took), text(r.current.predicted_step), text(r.measured_step));

@@ -114,7 +114,8 @@ exit_code run_testbed(const testbed_options& o) {
   const auto default_job = folder.path() + "/job.toml";
   auto job = job_for(o, default_job);
   if (!job) return refused(job.why(), exit_code::usage);
-  auto swarm = testbed_swarm::start({o.peers, o.workers, {o.memory_bytes}, folder.path()});
+  auto swarm =
+      testbed_swarm::start({o.peers, o.workers, {o.memory_bytes}, job->spec.isa, folder.path()});
   if (!swarm) return refused(swarm.why());
   if (!o.json) {
     fmt::print("{} peers, each a process with {} worker{}; job {}\n", o.peers, o.workers,

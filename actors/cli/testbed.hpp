@@ -11,7 +11,7 @@ struct testbed_options {
   std::uint32_t peers = 4;
   std::string job;
   std::string text = "/usr/share/common-licenses/GPL-3";
-  std::uint64_t steps = 300;
+  std::uint64_t steps = 400;
   std::uint32_t stages = 0;
   std::vector<std::uint32_t> replicas;
   std::vector<std::uint32_t> shares;

@@ -63,6 +63,19 @@ std::uint32_t share_of(const swarm_options& options) {
   return std::clamp(100 * cores / (options.peers * options.workers), 1U, 100U);
 }
 
+std::vector<std::string> node_arguments(const swarm_options& options, const peer_record& p,
+                                        const std::string& list) {
+  std::vector<std::string> all{own_program(), "node",
+                               "--id",        std::to_string(p.peer.value),
+                               "--peers",     list,
+                               "--workers",   std::to_string(options.workers),
+                               "--share",     std::to_string(share_of(options)),
+                               "--memory",    std::to_string(options.memory.count),
+                               "--parent",    std::to_string(getpid())};
+  if (!options.isa.empty()) all.insert(all.end(), {"--isa", options.isa});
+  return all;
+}
+
 }  // namespace
 
 result<void> testbed_swarm::spawn(const swarm_options& options) {
@@ -80,11 +93,8 @@ result<void> testbed_swarm::spawn(const swarm_options& options) {
   const auto list = options.folder + "/peers.toml";
   std::ofstream(list) << peers_text(peers_);
   for (const auto& p : peers_) {
-    auto started = child::start(
-        {own_program(), "node", "--id", std::to_string(p.peer.value), "--peers", list, "--workers",
-         std::to_string(options.workers), "--share", std::to_string(share_of(options)), "--memory",
-         std::to_string(options.memory.count), "--parent", std::to_string(getpid())},
-        options.folder + "/" + p.name + ".log");
+    auto started =
+        child::start(node_arguments(options, p, list), options.folder + "/" + p.name + ".log");
     if (!started) return started.why();
     processes_.push_back(std::move(*started));
   }

@@ -15,6 +15,7 @@ struct swarm_options {
   std::uint32_t peers = 4;
   std::uint32_t workers = 1;
   bytes memory{std::uint64_t{4} << 30U};
+  std::string isa;     // cap of the peers' kernels; empty = none
   std::string folder;  // for the peers file and the logs
 };
 

@@ -4,6 +4,7 @@
 #include "actors/cli/command.hpp"
 #include "actors/cli/follow.hpp"
 #include "actors/cli/load_job.hpp"
+#include "kernels/calibrate.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -63,6 +64,11 @@ exit_code train_through_peer(const train_options& o, const job_record& job, sign
 }
 
 exit_code train_here(const train_options& o, const job_record& job, signals& stop) {
+  if (!job.spec.isa.empty()) {
+    if (auto capped = kernels::cap_isa(job.spec.isa); !capped) {
+      return refused(capped.why(), exit_code::usage);
+    }
+  }
   runtime_config config;
   config.networked = false;
   config.self.peer.value = 1;

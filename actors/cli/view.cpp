@@ -62,6 +62,12 @@ void print_json(const nlohmann::json& j) {
   std::fflush(stdout);
 }
 
+/// Returns e.g. `layers 0-2` or `layer 3`.
+std::string range_text(std::string_view what, std::uint32_t first, std::uint32_t count) {
+  if (count == 1) return fmt::format("{} {}", what, first);
+  return fmt::format("{}s {}-{}", what, first, first + count - 1);
+}
+
 std::string clock_text(double left_s) {
   const auto whole = static_cast<long>(left_s + 0.5);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
@@ -111,7 +117,7 @@ void view::show_plan(const progress& news) {
   if (news.phase != job_phase::running && news.phase != job_phase::finished) return;
   epoch_shown_ = news.current.epoch;
   close();
-  fmt::print("plan {}; predicted step {}\n", text(news.current), text(news.current.predicted_step));
+  fmt::print("{}", plan_lines(news.current));
 }
 
 /// A terminal gets a bar that is redrawn some ten times a second, anything else a line each tenth
@@ -161,6 +167,22 @@ duration view::measured_step() const {
 double loss_of(const commit_record& record) { return std::bit_cast<double>(record.loss_bits); }
 
 digest128 digest_of(const commit_record& record) { return combined(record.states); }
+
+std::string plan_lines(const plan& p) {
+  auto lines =
+      fmt::format("plan {}, {}, predicted step {}\n", p.epoch,
+                  p.schedule == schedule_kind::gpipe ? "gpipe" : "1f1b", text(p.predicted_step));
+  for (std::size_t i = 0; i < p.stages.size(); ++i) {
+    const stage& s = p.stages[i];
+    lines += fmt::format("  stage {}: {} on", i, range_text("layer", s.layer_first, s.layer_count));
+    for (const member& m : s.group) {
+      lines +=
+          fmt::format(" {} ({})", text(m.peer), range_text("slice", m.slice_first, m.slice_count));
+    }
+    lines += '\n';
+  }
+  return lines;
+}
 
 std::string work_table(const std::vector<peer_work>& work) {
   auto table = fmt::format("{:<8} {:>13} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "peer",

@@ -49,6 +49,9 @@ private:
 /// Returns the digest of the whole model's state after the record's step.
 [[nodiscard]] digest128 digest_of(const commit_record& record);
 
+/// Returns the plan for people: a heading, then one line a stage.
+[[nodiscard]] std::string plan_lines(const plan& p);
+
 /// Returns the table of what each peer did, one line a peer under a heading.
 [[nodiscard]] std::string work_table(const std::vector<peer_work>& work);
 
