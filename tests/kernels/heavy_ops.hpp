@@ -60,12 +60,12 @@ public:
   std::byte* data() { return memory_.data() + begin_; }
   float* values() { return reinterpret_cast<float*>(data()); }
   float* filled(const floats& from) {
-    std::memcpy(data(), from.data(), from.size() * sizeof(float));
+    if (!from.empty()) std::memcpy(data(), from.data(), from.size() * sizeof(float));
     return values();
   }
   floats taken() {
     floats to(bytes_ / sizeof(float));
-    std::memcpy(to.data(), data(), to.size() * sizeof(float));
+    if (!to.empty()) std::memcpy(to.data(), data(), to.size() * sizeof(float));
     return to;
   }
 
