@@ -17,6 +17,12 @@
 namespace perigee::kernels::testing {
 namespace {
 
+// A function that is always inlined has no address to pass at low optimization levels.
+constexpr auto exp_of = [](float x) { return vector_exp(x); };
+constexpr auto sigmoid_of = [](float x) { return vector_sigmoid(x); };
+constexpr auto tanh_of = [](float x) { return vector_tanh(x); };
+constexpr auto share_of = [](float x) { return normal_share(x, vector_exp(-0.5F * (x * x))); };
+
 /// Returns the largest error over [low, high] in units of the last place of the true value.
 template <class Function, class Truth>
 double worst_ulp(const Function& f, const Truth& truth, float low, float high) {
@@ -79,36 +85,36 @@ BOOST_AUTO_TEST_SUITE(vector_math)
 
 BOOST_AUTO_TEST_CASE(exp_is_within_one_unit_of_the_last_place) {
   const auto truth = [](long double x) { return std::exp(x); };
-  BOOST_TEST(worst_ulp(vector_exp, truth, -87.0F, 88.7F) <= 1.0);
-  BOOST_TEST(worst_ulp(vector_exp, truth, -1.0F, 1.0F) <= 1.0);
+  BOOST_TEST(worst_ulp(exp_of, truth, -87.0F, 88.7F) <= 1.0);
+  BOOST_TEST(worst_ulp(exp_of, truth, -1.0F, 1.0F) <= 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(exp_goes_down_through_the_denormal_numbers) {
   const unsigned before = _mm_getcsr();
   _mm_setcsr(0x1f80);  // a lane that ran before may have left them taken as zero
   BOOST_TEST(worst_ulp(
-                 vector_exp, [](long double x) { return std::exp(x); }, -103.9F, -87.0F) <= 1.0);
+                 exp_of, [](long double x) { return std::exp(x); }, -103.9F, -87.0F) <= 1.0);
   _mm_setcsr(before);
 }
 
 BOOST_AUTO_TEST_CASE(sigmoid_is_within_three_units_of_the_last_place) {
   const auto truth = [](long double x) { return 1 / (1 + std::exp(-x)); };
-  BOOST_TEST(worst_ulp(vector_sigmoid, truth, -87.0F, 87.0F) <= 3.0);
-  BOOST_TEST(worst_ulp(vector_sigmoid, truth, -2.0F, 2.0F) <= 3.0);
+  BOOST_TEST(worst_ulp(sigmoid_of, truth, -87.0F, 87.0F) <= 3.0);
+  BOOST_TEST(worst_ulp(sigmoid_of, truth, -2.0F, 2.0F) <= 3.0);
 }
 
 BOOST_AUTO_TEST_CASE(tanh_is_within_two_units_of_the_last_place) {
   const auto truth = [](long double x) { return std::tanh(x); };
-  BOOST_TEST(worst_ulp(vector_tanh, truth, -10.0F, 10.0F) <= 2.0);
-  BOOST_TEST(worst_ulp(vector_tanh, truth, -1.0F, 1.0F) <= 2.0);
-  BOOST_TEST(worst_ulp(vector_tanh, truth, -1e-3F, 1e-3F) <= 2.0);
+  BOOST_TEST(worst_ulp(tanh_of, truth, -10.0F, 10.0F) <= 2.0);
+  BOOST_TEST(worst_ulp(tanh_of, truth, -1.0F, 1.0F) <= 2.0);
+  BOOST_TEST(worst_ulp(tanh_of, truth, -1e-3F, 1e-3F) <= 2.0);
 }
 
 BOOST_AUTO_TEST_CASE(the_normal_share_keeps_its_digits_into_the_tail) {
   const auto truth = [](long double x) { return std::erfc(-x / std::sqrt(2.0L)) / 2; };
-  BOOST_TEST(worst_ulp(share, truth, -1.0F, 8.0F) <= 8.0);
-  BOOST_TEST(worst_ulp(share, truth, -5.0F, -1.0F) <= 16.0);
-  BOOST_TEST(worst_ulp(share, truth, -12.0F, -5.0F) <= 100.0);
+  BOOST_TEST(worst_ulp(share_of, truth, -1.0F, 8.0F) <= 8.0);
+  BOOST_TEST(worst_ulp(share_of, truth, -5.0F, -1.0F) <= 16.0);
+  BOOST_TEST(worst_ulp(share_of, truth, -12.0F, -5.0F) <= 100.0);
 }
 
 BOOST_AUTO_TEST_CASE(ends_of_the_number_line_go_where_they_should) {
