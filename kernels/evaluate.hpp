@@ -30,8 +30,8 @@ result<evaluation> evaluate(const specification& spec, const dataset& data, spli
                             const tensor_file& weights, std::uint64_t samples_max);
 
 struct generation {
-  std::string_view prompt;  // empty = a line begins
-  std::uint32_t count = 0;  // tokens to add
+  std::string_view prompt{};  // empty = a line begins
+  std::uint32_t count = 0;    // tokens to add
   std::uint64_t seed = 0;
   std::uint32_t temperature_permille = 1000;  // 0 = always the likeliest
 };

@@ -31,9 +31,9 @@
 namespace perigee::kernels {
 
 struct executor_options {
-  std::shared_ptr<const dataset> data;   // null = opened from the specification
-  const tensor_file* initial = nullptr;  // null = read from `initial_weights`, or drawn
-  sabotage wrong = sabotage::none;       // tests only
+  std::shared_ptr<const dataset> data{};  // null = opened from the specification
+  const tensor_file* initial = nullptr;   // null = read from `initial_weights`, or drawn
+  sabotage wrong = sabotage::none;        // tests only
 };
 
 /// As executor_factory.hpp's, with what the caller has already.

@@ -7,6 +7,7 @@
 #include "kernels/model/state.hpp"
 #include "kernels/optimizer/optimizer.hpp"
 #include "kernels/stage.hpp"
+#include "kernels/weights.hpp"
 #include "proto/base/check.hpp"
 #include "proto/stage_memory.hpp"
 
@@ -199,14 +200,26 @@ private:
   // --- the first state
   // ----------------------------------------------------------------------------
 
+  result<void> read_initial(tensor_file& into) const {
+    if (spec_.initial_content != digest128{}) {
+      const auto content = content_of(spec_.initial_weights);
+      if (!content) return content.why();
+      if (*content != spec_.initial_content)
+        return error{errc::malformed,
+                     spec_.initial_weights + ": not the content that the job names"};
+    }
+    auto file = read_safetensors(spec_.initial_weights);
+    if (!file) return file.why();
+    into = std::move(*file);
+    return {};
+  }
+
   result<void> begin_state() {
     stage_executor& s = *stage_;
     tensor_file read;
     const tensor_file* initial = options_.initial;
     if (initial == nullptr && !spec_.initial_weights.empty()) {
-      auto file = read_safetensors(spec_.initial_weights);
-      if (!file) return file.why();
-      read = std::move(*file);
+      if (auto ok = read_initial(read); !ok) return ok;
       initial = &read;
     }
     for (std::size_t i = 0; i < s.layers_.size(); ++i) {

@@ -19,7 +19,7 @@ namespace perigee::kernels {
 struct build_options {
   std::int64_t samples = 0;  // of a micro-batch
   pass_kind pass = pass_kind::training;
-  std::string isa;
+  std::string isa{};
 };
 
 /// Fails with `malformed` (a field that its kind needs is missing or out of range) or `unsupported`

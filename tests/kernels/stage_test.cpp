@@ -7,7 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <limits>
+#include <algorithm>
+#include <thread>
 
 namespace perigee::test {
 
@@ -69,6 +70,24 @@ void check_all_plans(const small_job& job) {
   }
 }
 
+/// Runs the passes of a step of a one-peer plan with a thread for each lane.
+void pass_at_once(executor& e, const small_job& job, const member& self, std::uint64_t step) {
+  std::vector<std::thread> threads;
+  for (std::uint32_t lane = 0; lane < lane_count(self); ++lane) {
+    threads.emplace_back([&, lane] {
+      const slice_range own = slices_of_lane(self, lane);
+      const std::uint32_t size = slice_size(job.spec);
+      const std::uint32_t end =
+          std::min((own.first + own.count) * size, micro_batch_count(job.spec));
+      for (std::uint32_t m = own.first * size; m < end; ++m) {
+        (void)e.run(lane, {task_kind::forward, step, m, {}});
+        (void)e.run(lane, {task_kind::backward, step, m, {}});
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+}
+
 bytes memory_of(executor& e) { return dynamic_cast<stage_executor&>(e).memory(); }
 
 }  // namespace
@@ -78,6 +97,27 @@ BOOST_AUTO_TEST_SUITE(stage)
 BOOST_AUTO_TEST_CASE(no_plan_changes_an_mlp) { check_all_plans(small_mlp()); }
 BOOST_AUTO_TEST_CASE(no_plan_changes_a_resnet) { check_all_plans(small_resnet()); }
 BOOST_AUTO_TEST_CASE(no_plan_changes_a_gpt) { check_all_plans(small_gpt()); }
+
+BOOST_AUTO_TEST_CASE(lanes_that_run_at_once_give_the_same_answer) {
+  for (const small_job& job : {small_mlp(), small_resnet(), small_gpt()}) {
+    auto alone = run_of(job, plan_of_one(job.spec, job.layers));
+    const std::vector<digest128> expected = alone.step(0).layers;
+    const plan p = plan_of_one(job.spec, job.layers, 3);
+    auto made = kernels::executor_for(job.spec, p, {1}, {job.data});
+    BOOST_TEST_REQUIRE(bool(made));
+    pass_at_once(**made, job, p.stages[0].group[0], 0);
+    std::vector<std::uint64_t> values;
+    for (std::uint32_t l = 0; l < job.layers; ++l) {
+      (void)(*made)->run(0, {task_kind::fold, 0, l, {}});
+      const outcome o = (*made)->run(0, {task_kind::measure, 0, l, {}});
+      values.insert(values.end(), o.values.begin(), o.values.end());
+    }
+    for (std::uint32_t l = 0; l < job.layers; ++l) {
+      const outcome o = (*made)->run(l % 2, {task_kind::apply, 0, l, values});
+      BOOST_TEST((digest128{o.values[0], o.values[1]} == expected[l]));
+    }
+  }
+}
 
 BOOST_AUTO_TEST_CASE(other_seeds_and_slices_change_the_answer) {
   small_job job = small_gpt();
@@ -210,6 +250,14 @@ BOOST_AUTO_TEST_CASE(a_stage_that_cannot_be_built_says_why) {
   spec = job.spec;
   spec.initial_weights = "/nowhere.safetensors";
   BOOST_TEST(why(spec, p, {1}).find("/nowhere.safetensors") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(initial_weights_of_another_content_are_refused) {
+  small_job job = small_mlp();
+  job.spec.initial_weights = "../shared/goldens/runs/mlp_digits/final.safetensors";
+  job.spec.initial_content = {1, 2};
+  const auto made = kernels::executor_for(job.spec, plan_of_one(job.spec, 6), {1}, {job.data});
+  BOOST_TEST(made.why().what == job.spec.initial_weights + ": not the content that the job names");
 }
 
 BOOST_AUTO_TEST_CASE(initial_weights_must_fit_the_model) {
