@@ -25,9 +25,8 @@ namespace perigee::actors {
 struct runtime_config {
   peer_record self;  // `address` is where to listen, `workers` how many lanes compute
   std::vector<peer_record> members;  // the others
-  std::uint32_t share_percent =
-      100;                // of a core, that each worker may count on when others share it
-  bool networked = true;  // false: no socket at all, a swarm of one
+  std::uint32_t share_percent = 100;  // of a core, that each worker may count on
+  bool networked = true;              // false: no socket at all, a swarm of one
   std::function<void(const planner::note&)> log;  // called from the peer's thread; may be empty
   std::function<void()> on_leave;                 // a client asked the peer to end; may be empty
 };

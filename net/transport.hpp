@@ -2,13 +2,11 @@
 // (net/tcp), memory (net/loopback) or virtual time (net/sim).
 //
 // Guarantees  messages to one peer arrive in order or the link breaks; control never waits behind
-// tensors; memory in
-//             flight is bounded however slow the receiver is; tensor bytes are sent from where they
-//             lie and received into the room that the receiver's owner names.
+//             tensors; memory in flight is bounded however slow the receiver is; tensor bytes are
+//             sent from where they lie and received into the room that the receiver's owner names.
 // Threads     `transport` may be called from any thread and never blocks. `owner` is called from
-// the transport's threads
-//             and must not block for long; calls about one link's messages come one at a time and
-//             in order.
+//             the transport's threads and must not block for long; calls about one link's messages
+//             come one at a time and in order.
 #pragma once
 
 #include "proto/base/result.hpp"

@@ -3,8 +3,7 @@
 // The real peer (actors/peer_actor) and the simulated one (net/sim) run this same class.
 //
 // Guarantees  the weights of a job do not depend on the plan; a job that cannot fit is refused with
-// the peer that is
-//             short and by how many bytes; nothing waits without a deadline.
+//             the peer that is short and by how many bytes; nothing waits without a deadline.
 // Threads     none; one owner calls it (see planner/machine.hpp).
 #pragma once
 

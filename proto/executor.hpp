@@ -3,8 +3,7 @@
 // machines drive both.
 //
 // Threads  `run` may be called from several threads at once, one for each lane. The others may be
-// called from any
-//          thread at any time; they lock.
+//          called from any thread at any time; they lock.
 #pragma once
 
 #include "proto/base/result.hpp"

@@ -1,8 +1,7 @@
 // What a job is: the specification that alone fixes the weights, and the wishes that do not.
 //
 // Guarantees  `specification` holds everything the weights depend on; two equal ones give the same
-// bits. Its digest is
-//             the job's identity (proto/codec.hpp). `wishes` never enter it.
+//             bits. Its digest is the job's identity (proto/digest.hpp). `wishes` never enter it.
 #pragma once
 
 #include "proto/base/id.hpp"
@@ -38,11 +37,9 @@ struct data_spec {
   data_kind kind = data_kind::text;
   std::string path;         // text or csv file, or the IDX images; plain or .gz. Outside the digest
   std::string labels_path;  // IDX labels; outside the digest
-  digest128
-      content;  // of the unzipped bytes (images then labels); all zero until a peer has read them
-  std::uint32_t validation_count = 0;  // idx, csv: the last samples that are kept for validation
-  std::uint32_t validation_permille =
-      0;             // text: share of the characters, at the end, that is kept for validation
+  digest128 content;        // of the unzipped bytes (images, labels); all zero until they are read
+  std::uint32_t validation_count = 0;     // idx, csv: the last samples, kept for validation
+  std::uint32_t validation_permille = 0;  // text: share of the characters, at the end, kept for it
   double scale = 1;  // a raw value x becomes (x * scale - mean) / deviation
   double mean = 0;
   double deviation = 1;
@@ -104,8 +101,7 @@ struct wishes {
   std::string name;  // for people
   std::uint32_t stages = 0;
   std::vector<std::uint32_t> replicas;  // for each stage; one number = for all
-  std::vector<std::uint32_t>
-      shares;  // slices for each member, stage by stage in group order; empty = even
+  std::vector<std::uint32_t> shares;    // slices for each member, in group order; empty = even
   std::vector<peer_id> order;  // peers in the order in which stages take them; empty = by id
   schedule_kind schedule = schedule_kind::one_f_one_b;
   friend bool operator==(const wishes&, const wishes&) = default;

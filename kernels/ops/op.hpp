@@ -1,14 +1,12 @@
 // op: one operator built for fixed shapes. Everything is checked when it is built; running never
 // fails.
 //
-// Legend  B batch, T tokens, C channels in, N channels out, H height, W width (of the input), V
-// vocabulary, D head width.
-//         Token matrices are row-major [rows, C]. Images lie in memory as [B, H, W, C] whatever
-//         their name order. Parameters have PyTorch's shapes and order (linear [N, C], convolution
-//         [N, C/groups, KH, KW]), row-major f32.
+// Legend  B batch, T tokens, C channels in, N channels out, H height, W width (of the input),
+//         V vocabulary, D head width. Token matrices are row-major [rows, C]. Images lie in memory
+//         as [B, H, W, C] whatever their name order. Parameters have PyTorch's shapes and order
+//         (linear [N, C], convolution [N, C/groups, KH, KW]), row-major f32.
 // Guarantees  the bits of every output are a function of the inputs' bits and the shapes alone: one
-// thread, no
-//             measurement, no cache of results, no dependence on what ran before.
+//             thread, no measurement, no cache of results, no dependence on what ran before.
 // Threads     an op belongs to one lane. Its calls never overlap.
 #pragma once
 
@@ -33,17 +31,14 @@ struct op_call {
   std::span<const float* const> dout;
   std::span<float* const> din;     // overwritten; nullptr = not wanted
   std::span<float* const> dparam;  // accumulated: dparam <- dparam + this call's part
-  std::byte* scratch =
-      nullptr;  // `scratch_bytes`, 64-byte aligned; contents mean nothing between calls
-  float* statistics =
-      nullptr;  // batch norm: [2, C] batch mean and unbiased variance, overwritten by forward
+  std::byte* scratch = nullptr;    // `scratch_bytes`, 64-byte aligned; means nothing between calls
+  float* statistics = nullptr;     // batch norm: [2, C] mean and unbiased variance, overwritten
   const float* running = nullptr;  // batch norm, evaluation: [2, C] running mean and variance
   std::uint64_t seed = 0;          // dropout: the job's
   std::uint64_t step = 0;          // dropout
   std::uint32_t micro_batch = 0;   // dropout
-  double loss_scale =
-      1;  // losses: the gradient is multiplied by it (1 / counted targets of a mini-batch)
-  double* loss = nullptr;  // losses: sum over the micro-batch's counted targets, overwritten
+  double loss_scale = 1;           // losses: of the gradient; 1 / counted targets of a mini-batch
+  double* loss = nullptr;          // losses: sum over the micro-batch's counted targets, overwritten
 };
 
 /// What a built operator asks for. Sizes in bytes unless they say count.

@@ -4,10 +4,9 @@
 // Nothing here has a hidden state that depends on the order of calls elsewhere: a number is a
 // function of (seed, purpose, counter), so that any peer draws the same one for the same thing.
 //
-// Source  Philox: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
-// section 3.3 and table 2.
-//         Permutation: a balanced Feistel network with cycle walking (Black and Rogaway, CT-RSA
-//         2002, section 3).
+// Source  Philox: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section
+//         3.3 and table 2. Permutation: a balanced Feistel network with cycle walking (Black and
+//         Rogaway, CT-RSA 2002, section 3).
 #pragma once
 
 #include <array>
