@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <exception>
+#include <string_view>
+#include <utility>
 
 namespace {
 
@@ -13,6 +15,16 @@ using perigee::actors::exit_code;
 constexpr const char* about =
     "perigee trains neural networks on whatever machines are within reach, with no master.\n"
     "The plan never changes the answer: any partition gives the weights one machine would give.";
+
+/// Returns the names of all commands, and whether `name` is one of them.
+std::pair<std::string, bool> commands_of(const CLI::App& app, std::string_view name) {
+  std::pair<std::string, bool> found{"", false};
+  for (const auto* c : app.get_subcommands([](const CLI::App*) { return true; })) {
+    found.first += (found.first.empty() ? "" : ", ") + c->get_name();
+    found.second = found.second || c->get_name() == name;
+  }
+  return found;
+}
 
 int run(int argc, char** argv) {
   CLI::App app(about, "perigee");
@@ -27,6 +39,12 @@ int run(int argc, char** argv) {
   perigee::actors::add_export(app, command);
   perigee::actors::add_simulate(app, command);
   perigee::actors::add_help(app, command);
+  if (argc > 1 && argv[1][0] != '-') {
+    if (const auto [all, known] = commands_of(app, argv[1]); !known) {
+      fmt::print(stderr, "perigee: unknown command '{}'; there are {}\n", argv[1], all);
+      return static_cast<int>(exit_code::usage);
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -26,14 +26,14 @@ struct simulate_options {
 };
 
 void print_people(const simulate_options& o, const net::simulation_report& r) {
-  fmt::print("{} peers, seed {}\n{}", o.peers, o.seed, plan_lines(r.current));
-  if (o.timeline) fmt::print("{}", net::timeline(r));
-  fmt::print("{} steps in {} of virtual time; a step predicted {}, took {}\n", r.steps,
-             text(r.took), text(r.current.predicted_step), text(r.measured_step));
-  fmt::print("{} events, {} messages, {} tensors; trace {:016x}\n", r.events, r.messages, r.tensors,
-             r.trace_hash);
-  fmt::print("{}", work_table(r.work));
-  fmt::print("value digest {}: {}\n", text(combined(r.last.states)),
+  if (o.timeline) {
+    fmt::print("{}", net::timeline(r));
+  } else {
+    fmt::print("{} peers, seed {}\n{}{}", o.peers, o.seed, plan_lines(r.current),
+               work_table(r.work));
+  }
+  fmt::print("a step predicted {}, took {}\nvalue digest {}: {}\n", text(r.current.predicted_step),
+             text(r.measured_step), text(combined(r.last.states)),
              r.equal ? "that of one machine" : "NOT that of one machine");
 }
 

@@ -226,6 +226,27 @@ BOOST_AUTO_TEST_CASE(who_looks_away_does_not_stop_the_job) {
   BOOST_TEST(contains(status.output, "finished, step 400/400"));
 }
 
+BOOST_AUTO_TEST_CASE(wrong_words_on_the_command_line_are_named) {
+  const temporary_folder folder;
+  const ended command = run_perigee(folder, {"tran"});
+  BOOST_TEST(command.code == 2);
+  BOOST_TEST(contains(command.output, "unknown command 'tran'; there are testbed, node, train"));
+  const ended flag = run_perigee(folder, {"testbed", "--peer", "3"});
+  BOOST_TEST(flag.code == 2);
+  BOOST_TEST(contains(flag.output, "--peer; try `perigee testbed --help`"));
+}
+
+BOOST_AUTO_TEST_CASE(a_simulated_fleet_gives_the_value_of_one_machine) {
+  const temporary_folder folder;
+  const auto job = job_file(folder, tiny_gpt(2) + "[plan]\nstages = 3\n");
+  const ended run = run_perigee(folder, {"simulate", job, "--peers", "5", "--seed", "3", "--json"});
+  BOOST_TEST(run.code == 0);
+  BOOST_TEST(last_event(run.output, "simulation").value("equal", false));
+  const ended again =
+      run_perigee(folder, {"simulate", job, "--peers", "5", "--seed", "3", "--json"});
+  BOOST_TEST(again.output == run.output);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_there_is_said_so) {
   const temporary_folder folder;
   const taken_port silent;  // accepts and never speaks
