@@ -21,9 +21,11 @@ PERIGEE_CLONES double squares(const float* x, std::size_t count) {
     low += a * a;
     high += b * b;
   }
-  for (std::size_t k = 0; i < count; ++i, ++k) {
-    const auto v = static_cast<double>(x[i]);
-    (k < 4 ? low : high)[k % 4] += v * v;
+  double rest[8] = {};
+  for (std::size_t k = 0; i < count; ++i, ++k) rest[k] = static_cast<double>(x[i]);
+  for (std::size_t k = 0; k < 4; ++k) {
+    low[k] += rest[k] * rest[k];
+    high[k] += rest[k + 4] * rest[k + 4];
   }
   const f64x4 all = low + high;
   return (all[0] + all[1]) + (all[2] + all[3]);
