@@ -1,5 +1,6 @@
 #include "kernels/executor_factory.hpp"
 
+#include "kernels/calibrate.hpp"
 #include "kernels/engine.hpp"
 #include "kernels/model/builders.hpp"
 #include "kernels/model/profile.hpp"
@@ -75,6 +76,7 @@ result<std::unique_ptr<executor>> executor_for(const specification& spec, const 
 result<std::unique_ptr<executor>> executor_for(const specification& spec, const plan& what,
                                                peer_id self, const executor_options& options) {
   if (auto ok = checked(spec); !ok) return ok.why();
+  if (auto capped = within_isa(spec.isa); !capped) return capped.why();
   auto built = stage_executor::built(spec, what, self, options);
   if (!built) return built.why();
   return std::unique_ptr<executor>(std::move(*built));
