@@ -18,10 +18,12 @@ result<void> switchboard::judged(const link_terms& wanted) const {
   if (closed_) return error{errc::unavailable, "stopped"};
   const auto found = places_.find(wanted.peer);
   if (found != places_.end()) {
-    const auto& [current, next] = found->second;
-    const auto newest =
-        std::max(current->terms().incarnation, next ? next->terms().incarnation : 0);
-    if (wanted.incarnation > newest && wanted.role == current->terms().role) return {};
+    const auto& newest = found->second.next ? found->second.next : found->second.current;
+    const auto& terms = newest->terms();
+    // A broken one is on its way out: who dials again need not wait for that.
+    const bool gives_way = wanted.incarnation > terms.incarnation ||
+                           (wanted.incarnation == terms.incarnation && !newest->figures().linked);
+    if (gives_way && wanted.role == terms.role) return {};
     return error{errc::stale, "there is a link to " + text(wanted.peer)};
   }
   if (wanted.role == link_role::peer) return {};

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_question_is_answered) {
   BOOST_REQUIRE(answer);
   BOOST_TEST(std::get<status_report>(*answer).dropped_frames == 42U);
   BOOST_TEST((both.asking->peer() == p1));
-  BOOST_TEST(both.at.lines[0].ends_with(", a client"));
+  BOOST_TEST(both.at.lines()[0].ends_with(", a client"));
 }
 
 BOOST_AUTO_TEST_CASE(answers_stream_and_pings_are_answered_meanwhile) {

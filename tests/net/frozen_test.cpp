@@ -36,10 +36,10 @@ BOOST_AUTO_TEST_CASE(a_receiver_that_dies_frozen_gives_everything_back) {
     BOOST_REQUIRE(net->transmit(p2, label_of(i, data.size()), data));
   }
   other.kill();
-  BOOST_REQUIRE(at.wait([&] { return at.lines.size() == 2; }));
+  BOOST_REQUIRE(at.wait([&] { return at.lines().size() == 2; }));
   BOOST_TEST(at.transmitted.size() == 20U);
   BOOST_TEST(!at.transmitted.back().delivered);
-  const auto& why = at.lines[1];
+  const auto why = at.lines()[1];
   BOOST_TEST(
       (why == "unlinked p2: connection reset by peer" || why == "unlinked p2: closed by peer"),
       why);

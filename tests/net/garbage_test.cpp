@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(two_thousand_random_strings_are_counted_and_a_good_peer_sti
   BOOST_TEST(peers.net2->dropped() == count);
   BOOST_REQUIRE(peers.net1->send(p2, ping{1}));
   BOOST_REQUIRE(peers.at2.wait([&] { return peers.at2.messages.size() == 1; }));
-  BOOST_TEST(peers.at2.lines.size() == 1U);
+  BOOST_TEST(peers.at2.lines().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_greeting_of_announced_gigabytes_is_closed_before_a_byte_of_it) {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_client_with_the_identity_of_a_peer_is_closed) {
     BOOST_TEST(!dial(us, peers.net2->address(), soon(), nullptr));
   }
   BOOST_TEST(peers.net2->dropped() == 3U);
-  BOOST_TEST(peers.at2.lines.size() == 1U);
+  BOOST_TEST(peers.at2.lines().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(nonsense_after_a_good_greeting_breaks_that_link_only) {
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(nonsense_after_a_good_greeting_breaks_that_link_only) {
     ::shutdown(fd, SHUT_WR);
     CHECK(peers.at2.wait([&] { return !peers.at2.linked.contains(peer_id{77}); }));
     BOOST_TEST(peers.net2->dropped() == before + 1);
-    return peers.at2.lines.back();
+    return peers.at2.lines().back();
   };
   const std::string gone = "unlinked " + text(peer_id{77}) + ": ";
   const auto noise = pattern(5000, 1);
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_listener_that_is_no_peer_leaves_the_dialer_alive) {
   BOOST_REQUIRE(write_all(fd.get(), pattern(5000, 1)));
   BOOST_TEST(closed_by_other(fd.get()));
   BOOST_REQUIRE(wait_readable(listening->get(), soon(), nullptr));  // it tries again
-  BOOST_TEST(at1.lines.empty());
+  BOOST_TEST(at1.lines().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

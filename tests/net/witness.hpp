@@ -53,7 +53,6 @@ public:
     std::vector<std::byte> data;
   };
 
-  std::vector<std::string> lines;  // links that came and went
   std::set<peer_id> linked;
   std::vector<received> messages;
   std::vector<arrival> arrivals;
@@ -65,6 +64,12 @@ public:
   /// If set, asked instead of making room for everything.
   std::function<std::span<std::byte>(const tensor_label&)> room;
 
+  /// Returns what was said of links that came and went; at any time.
+  [[nodiscard]] std::vector<std::string> lines() {
+    const std::lock_guard guard(lock_);
+    return lines_;
+  }
+
   /// Waits until `holds` does, at most a minute; returns whether it does.
   bool wait(const std::function<bool()>& holds) {
     std::unique_lock guard(lock_);
@@ -74,14 +79,14 @@ public:
   void on_linked(peer_id who, link_role role) override {
     note([&] {
       linked.insert(who);
-      lines.push_back("linked " + text(who) + (role == link_role::client ? ", a client" : ""));
+      lines_.push_back("linked " + text(who) + (role == link_role::client ? ", a client" : ""));
     });
   }
   void on_unlinked(peer_id who, const error& why) override {
     note([&] {
       linked.erase(who);
       std::erase_if(coming_, [&](const arrival& a) { return a.from == who; });
-      lines.push_back("unlinked " + text(who) + ": " + why.what);
+      lines_.push_back("unlinked " + text(who) + ": " + why.what);
     });
   }
   void on_heard(peer_id) override {
@@ -119,8 +124,9 @@ private:
     changed_.notify_all();
   }
 
-  std::mutex lock_;
-  std::condition_variable changed_;
+  std::recursive_mutex lock_;
+  std::condition_variable_any changed_;
+  std::vector<std::string> lines_;
   std::list<arrival> coming_;
 };
 
@@ -151,6 +157,7 @@ struct peer_options {
   std::string listen = "127.0.0.1:0";
   std::vector<tcp_neighbour> neighbours = {};
   bytes pool{limits::pool_default};
+  bool accept_unknown = false;
 };
 
 /// Opens a transport that must open.
@@ -162,6 +169,7 @@ inline std::unique_ptr<tcp_transport> opened(const peer_options& wanted, owner& 
   config.listen_address = wanted.listen;
   config.neighbours = wanted.neighbours;
   config.pool = wanted.pool;
+  config.accept_unknown = wanted.accept_unknown;
   config.spawn = threads.spawn();
   auto made = tcp_transport::open(std::move(config), serves);
   CHECK(made);
