@@ -9,9 +9,9 @@ namespace perigee::kernels::testing {
 namespace {
 
 // Products over D and T in f32, and the differences of the softmax's backward.
-const subject<attention_shape> attention{make_attention, baseline_make_attention,
-                                         reference::attention_forward,
-                                         reference::attention_backward, 1e-5};
+const subject<attention_shape> attention_subject{make_attention, baseline_make_attention,
+                                                 reference::attention_forward,
+                                                 reference::attention_backward, 1e-5};
 
 operands attention_operands(const attention_shape& s, std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(s.B * s.T * s.heads * s.D);
@@ -38,7 +38,7 @@ std::string refusal(const attention_shape& s) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(attention_op)
+BOOST_AUTO_TEST_SUITE(attention)
 
 BOOST_AUTO_TEST_CASE(attention_agrees_with_plain_loops) {
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(attention_agrees_with_plain_loops) {
                             .scale = seed % 5 == 0 ? 0.3F : 0.0F};
     BOOST_TEST_CONTEXT("seed " << seed << " B " << s.B << " T " << s.T << " heads " << s.heads
                                << " D " << s.D)
-    attention.check(s, attention_operands(s, seed));
+    attention_subject.check(s, attention_operands(s, seed));
   }
 }
 
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(contexts_of_several_blocks_of_rows_agree_too) {
     for (const bool causal : {true, false}) {
       const attention_shape s{.B = 1, .T = T, .heads = 1, .D = 8, .causal = causal};
       BOOST_TEST_CONTEXT("T " << T << " causal " << causal)
-      attention.check(s, attention_operands(s, 7));
+      attention_subject.check(s, attention_operands(s, 7));
     }
 }
 
