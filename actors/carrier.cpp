@@ -7,6 +7,12 @@ namespace perigee::actors {
 carrier::carrier(const shelf& executors, post to_peer)
     : executors_(executors), post_(std::move(to_peer)) {}
 
+result<void> carrier::send(peer_id to, const message& what) {
+  auto sent = links_->send(to, what);
+  if (!sent && sent.why().code == errc::exhausted) links_->close(to);
+  return sent;
+}
+
 result<void> carrier::transmit(const planner::transmit& what) {
   auto from = executors_.of_plan(what.job, what.plan_digest);
   if (!from) return error{errc::stale, "transmit " + text(what.what) + ": its plan is gone"};
@@ -19,11 +25,16 @@ result<void> carrier::transmit(const planner::transmit& what) {
   if (!sent) {
     returned(key);
     from->release(what.what);
+    if (sent.why().code == errc::exhausted) links_->close(what.to);
   }
   return sent;
 }
 
 void carrier::on_linked(peer_id who, net::link_role role) {
+  if (role == net::link_role::client) {
+    const std::lock_guard guard(lock_);
+    clients_.insert(who);
+  }
   post_(planner::linked{who, role == net::link_role::client});
 }
 
@@ -31,6 +42,7 @@ void carrier::on_unlinked(peer_id who, const error& why) {
   std::vector<std::shared_ptr<executor>> ended;
   {
     const std::lock_guard guard(lock_);
+    clients_.erase(who);
     for (auto i = loans_.begin(); i != loans_.end();) {
       const bool over = std::get<0>(i->first) == who && std::get<1>(i->first) == direction::in;
       if (over) ended.push_back(std::move(i->second));
@@ -47,6 +59,7 @@ void carrier::on_message(peer_id from, message what) {
 }
 
 std::span<std::byte> carrier::room_for(peer_id from, const net::tensor_label& label) {
+  if (is_client(from)) return {};
   auto to = executors_.of_plan(label.job, label.plan_digest);
   if (!to) return {};
   const auto room = to->room(label.what);
@@ -65,6 +78,11 @@ void carrier::on_transmitted(peer_id to, const net::tensor_label& label, bool de
   CHECK(from != nullptr);
   from->release(label.what);
   if (delivered) post_(planner::transmitted{to, label.job, label.what, label.size});
+}
+
+bool carrier::is_client(peer_id who) {
+  const std::lock_guard guard(lock_);
+  return clients_.contains(who);
 }
 
 void carrier::lend(loan what, std::shared_ptr<executor> from) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 namespace perigee::actors {
@@ -26,7 +27,8 @@ public:
   /// Must be called once, before anything is sent.
   void use(net::transport& links) { links_ = &links; }
 
-  result<void> send(peer_id to, const message& what) { return links_->send(to, what); }
+  /// A message that cannot be queued breaks the link: the machines rely on messages arriving in order or not at all.
+  result<void> send(peer_id to, const message& what);
   /// Lends the tensor's bytes to the link.
   result<void> transmit(const planner::transmit& what);
   void close(peer_id who) { links_->close(who); }
@@ -43,6 +45,7 @@ private:
   enum class direction : std::uint8_t { in, out };
   using loan = std::tuple<peer_id, direction, job_id, std::uint64_t, tensor_ref>;
 
+  bool is_client(peer_id who);
   void lend(loan what, std::shared_ptr<executor> from);
   std::shared_ptr<executor> returned(const loan& what);
 
@@ -50,6 +53,7 @@ private:
   post post_;
   net::transport* links_ = nullptr;
   std::mutex lock_;
+  std::set<peer_id> clients_;  // they may ask for tensors, not give any
   std::multimap<loan, std::shared_ptr<executor>> loans_;
 };
 

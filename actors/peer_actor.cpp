@@ -1,6 +1,7 @@
 #include "actors/peer_actor.hpp"
 
 #include "actors/clock.hpp"
+#include "actors/last_words.hpp"
 
 #include <algorithm>
 
@@ -29,6 +30,7 @@ void step(self_pointer self, const planner::event& what) {
 }  // namespace
 
 caf::behavior peer_actor(self_pointer self, planner::peer_config config, effects perform) {
+  end_process_on_exception(self);
   self->state.machine = std::make_unique<planner::peer>(std::move(config));
   self->state.perform = std::move(perform);
   self->state.perform.self = self;

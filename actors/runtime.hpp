@@ -4,7 +4,8 @@
 // actors beside ours in `system()`, and let them watch jobs.
 //
 // Guarantees  `stop` (and the destructor) ends every thread that `start` made.
-// Requires    at most one call of `stop`; no live scoped_actor of `system()` when it is called.
+// Requires    at most one call of `stop`; no live scoped_actor of `system()` when it is called,
+//             and the program's own actors have ended.
 // Threads     any, but start and stop.
 #pragma once
 
@@ -24,9 +25,9 @@ namespace perigee::actors {
 
 struct runtime_config {
   peer_record self;  // `address` is where to listen, `workers` how many lanes compute
-  std::vector<peer_record> members;  // the others
-  std::uint32_t share_percent = 100;  // of a core, that each worker may count on
-  bool networked = true;              // false: no socket at all, a swarm of one
+  std::vector<peer_record> members;               // the others
+  std::uint32_t share_percent = 100;              // of a core, that each worker may count on
+  bool networked = true;                          // false: no socket at all, a swarm of one
   std::function<void(const planner::note&)> log;  // called from the peer's thread; may be empty
   std::function<void()> on_leave;                 // a client asked the peer to end; may be empty
 };

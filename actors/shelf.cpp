@@ -4,12 +4,14 @@ namespace perigee::actors {
 
 void shelf::put(const plan& what, std::shared_ptr<executor> built) {
   const std::lock_guard guard(lock_);
+  if (removed_.contains({what.job, what.epoch})) return;
   entries_[{what.job, what.epoch}] = {digest_of(what), std::move(built)};
 }
 
 void shelf::remove(job_id job, std::uint64_t epoch) {
   std::shared_ptr<executor> last;  // ends outside the lock: it may free much memory
   const std::lock_guard guard(lock_);
+  removed_.insert({job, epoch});
   const auto found = entries_.find({job, epoch});
   if (found == entries_.end()) return;
   last = std::move(found->second.built);

@@ -12,7 +12,31 @@ namespace perigee::kernels {
 
 namespace {
 
+constexpr std::uint32_t blocks_max = 1024;   // of a transformer, or of a resolution
+constexpr std::size_t resolutions_max = 12;  // the width doubles at each
+constexpr std::uint32_t width_max = 65536;
+
+/// A specification may come from anybody: what it asks for is bounded before anything is built.
+result<void> bounded(const model_spec& m) {
+  const auto too_much = [](const std::string& what) {
+    return error{errc::malformed, "job.model." + what + " is out of range; see `perigee help job`"};
+  };
+  if (m.blocks > blocks_max) return too_much("blocks");
+  if (m.width > width_max) return too_much("width");
+  if (m.context > width_max) return too_much("context");
+  if (m.hidden.size() > blocks_max) return too_much("hidden");
+  if (m.stages.size() > resolutions_max) return too_much("stages");
+  for (const std::uint32_t width : m.hidden) {
+    if (width > width_max) return too_much("hidden");
+  }
+  for (const std::uint32_t blocks : m.stages) {
+    if (blocks > blocks_max) return too_much("stages");
+  }
+  return {};
+}
+
 result<void> checked(const specification& spec) {
+  if (auto ok = bounded(spec.model); !ok) return ok;
   if (spec.micro_batch == 0) return error{errc::malformed, "job.micro_batch must be at least 1"};
   if (spec.mini_batch == 0) return error{errc::malformed, "job.mini_batch must be at least 1"};
   if (spec.mini_batch % spec.micro_batch != 0)

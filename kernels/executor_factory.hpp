@@ -2,7 +2,8 @@
 // place in a plan.
 //
 // Guarantees  the profile is a function of the specification (and the data's classes or vocabulary)
-// alone. Threads     each call may run on any thread; the results follow their own rules.
+//             alone.
+// Threads     each call may run on any thread; the results follow their own rules.
 #pragma once
 
 #include "proto/executor.hpp"

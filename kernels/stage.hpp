@@ -5,8 +5,7 @@
 // when the stage is built, by the account of proto/stage_memory.hpp.
 //
 // Guarantees  the bits of every tensor are a function of the specification alone, whatever the
-// plan;
-//             running reserves nothing.
+//             plan; running reserves nothing.
 // Requires    that tasks come in the pipeline machine's order: micro-batches of a slice go backward
 //             in order, a layer is folded after its slices, measured, then applied. A broken order
 //             is a bug of ours and ends the process.

@@ -6,8 +6,7 @@
 //   total   empty --room--> promised --fold, measure--> ready --last use and release--> empty
 //
 // Guarantees  nothing is allocated after construction; a tensor that the plan does not expect
-// (wrong
-//             layer, micro-batch, step or range, or one that has been) gets no room.
+//             (wrong layer, micro-batch, step or range, or one that has been) gets no room.
 // Threads     every function locks; a slot's buffers belong to its lane between begin and end.
 #pragma once
 

@@ -168,12 +168,18 @@ void job::start(instant now, outbox& out) {
 
 /// This peer has no part in the plan.
 void job::observe(outbox& out) {
-  for (const peer_id who : participants(agreement_.current()->what)) {
+  const std::vector<peer_id> all = participants(agreement_.current()->what);
+  for (const peer_id who : all) {
     if (!view_.is_present(who)) continue;
     observed_ = who;
     out.put(send{who, subscription{record_.job}});
     return;
   }
+  const std::string lost =
+      all.empty() ? "nobody has a part in its plan"
+                  : text(all.front()) + " was lost, and with it every peer that trains";
+  halted_ = error{errc::unavailable, lost};
+  out.put(note{level::warning, "job " + text(record_.job) + " halts: " + lost});
 }
 
 void job::follow_pipeline(instant now, outbox& out) {
@@ -198,8 +204,7 @@ void job::halt_for_all(const error& why, outbox& out) {
   out.put(note{level::warning, "job " + text(record_.job) + " halts: " + why.what});
   if (halt_known_) return;
   halt_known_ = true;
-  const std::uint64_t epoch = agreement_.current() ? agreement_.current()->what.epoch : 0;
-  view_.broadcast(halt{record_.job, epoch, 0, why}, out);
+  view_.broadcast(halt{record_.job, agreement_.epoch(), 0, why}, out);
 }
 
 // ---- what is told ----

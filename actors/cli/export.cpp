@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 
@@ -16,6 +17,7 @@ struct export_options {
   std::string job;
   std::string via = "127.0.0.1:7001";
   std::string out = "weights.safetensors";
+  bool json = false;
 };
 
 exit_code run_export(const export_options& o) {
@@ -27,8 +29,16 @@ exit_code run_export(const export_options& o) {
   if (!weights) return refused(weights.why());
   if (auto written = kernels::write_safetensors(o.out, *weights); !written)
     return refused(written.why());
-  fmt::print("{} tensors after step {} in {}\n", weights->tensors.size(),
-             weights->metadata["steps"], o.out);
+  if (o.json) {
+    const nlohmann::json j{{"event", "exported"},
+                           {"tensors", weights->tensors.size()},
+                           {"steps", std::stoull(weights->metadata["steps"])},
+                           {"file", o.out}};
+    fmt::print("{}\n", j.dump());
+  } else {
+    fmt::print("{} tensors after step {} in {}\n", weights->tensors.size(),
+               weights->metadata["steps"], o.out);
+  }
   return exit_code::fine;
 }
 
@@ -41,6 +51,7 @@ void add_export(CLI::App& app, chosen& run) {
   c->add_option("JOB", o->job, "the job file that was trained")->required();
   c->add_option("--via", o->via, "address of any peer of the swarm")->capture_default_str();
   c->add_option("--out", o->out, "file to write")->capture_default_str();
+  c->add_flag("--json", o->json, "one JSON object");
   c->callback([o, &run] { run = [o] { return run_export(*o); }; });
 }
 

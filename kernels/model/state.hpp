@@ -1,8 +1,7 @@
 // How a layer's state begins, and how it is read from and written to named tensors.
 //
 // Guarantees  a drawn parameter is a function of (seed, its name) alone; a tensor read must have
-// the
-//             name, type and shape that the model gives it.
+//             the name, type and shape that the model gives it.
 // Threads     any; works on what it is given.
 #pragma once
 

@@ -1,8 +1,7 @@
 // Which links there are: at most one to each peer.
 //
 // Guarantees  a link with a higher incarnation replaces an older one, as does one of the same if
-// the
-//             older one is broken; it starts only when that has said on_unlinked.
+//             the older one is broken; it starts only when that has said on_unlinked.
 // Requires    outlives the loops of its links.
 // Threads     any.
 #pragma once

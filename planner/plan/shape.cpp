@@ -87,8 +87,11 @@ result<plan_shape> shape_of(const wishes& wanted, const model_profile& model) {
                         counted(shape.stages, "stage") + " asked");
     }
   }
-  if (auto taken = take_shares(wanted, model.slice_count, shape); !taken) return taken.why();
-  if (shape.stages > model.layers.size()) {
+  const auto too_many = [&] { return shape.stages > model.layers.size(); };
+  if (!too_many()) {
+    if (auto taken = take_shares(wanted, model.slice_count, shape); !taken) return taken.why();
+  }
+  if (too_many()) {
     return infeasible(counted(shape.stages, "stage") + " asked, the model has " +
                       counted(model.layers.size(), "layer"));
   }

@@ -183,6 +183,7 @@ void agreement::on_refusal(instant now, peer_id from, const refusal& r, outbox& 
 void agreement::on_commitment(const proposal& p, outbox& out) {
   if (phase_ == agreement_phase::committed || phase_ == agreement_phase::failed) return;
   const bool ready = phase_ == agreement_phase::accepted && *current_ == p;
+  epoch_ = std::max(epoch_, p.what.epoch);
   if (has_part(p) && !ready) {
     fail({errc::stale, text(view_.self.peer) + " has not accepted the plan of epoch " +
                            std::to_string(p.what.epoch) + " that was committed"},
@@ -192,7 +193,6 @@ void agreement::on_commitment(const proposal& p, outbox& out) {
   if (!ready) take_back(out);
   current_ = p;
   mine_.reset();
-  epoch_ = std::max(epoch_, p.what.epoch);
   phase_ = agreement_phase::committed;
 }
 

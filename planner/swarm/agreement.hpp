@@ -57,6 +57,8 @@ public:
   [[nodiscard]] agreement_phase phase() const noexcept { return phase_; }
   /// Returns the plan being looked at, prepared, accepted or committed.
   [[nodiscard]] const std::optional<proposal>& current() const noexcept { return current_; }
+  /// Returns the highest epoch that was heard of.
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   /// Returns why it waits or failed.
   [[nodiscard]] const error& why() const noexcept { return why_; }
   /// Returns lines for those who follow the job, said since the last call.

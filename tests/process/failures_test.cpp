@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(a_model_that_does_not_fit_names_the_peer_and_the_bytes) {
                            "--stages", "2", "--memory", "20KiB", "--no-verify"});
   BOOST_TEST(run.code == 4);
   BOOST_TEST(contains(run.output, "short by "));
-  BOOST_TEST(contains(run.output, "p"));
+  BOOST_TEST(contains(run.output, "20.0 KiB"));
+  BOOST_TEST((contains(run.output, "p1 ") || contains(run.output, "p2 ")));
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_job_and_names_where) {
@@ -146,9 +147,8 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_job_and_names_where) {
   const ended run = run_perigee(folder, {"testbed", "--job", job_file(folder, job), "--peers", "2",
                                          "--stages", "2", "--no-verify"});
   BOOST_TEST(run.code == 1);
-  BOOST_TEST(contains(run.output, "not finite"));
-  BOOST_TEST(contains(run.output, "step"));
-  BOOST_TEST(contains(run.output, "micro-batch"));
+  BOOST_TEST(contains(run.output,
+                      "loss is not finite at step 2, micro-batch 0, layer blocks.0.attention"));
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_dies_stops_the_job_by_name) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_dies_stops_the_job_by_name) {
   kill(pids[1], SIGKILL);
   const auto code = bed.wait(std::chrono::seconds(60));
   BOOST_TEST(code.value_or(-1) == 1);
-  BOOST_TEST(contains(text_of(bed.log()), "p2"));
+  BOOST_TEST(contains(text_of(bed.log()), "perigee: p2 "));
 }
 
 BOOST_AUTO_TEST_CASE(ctrl_c_leaves_no_orphans) {
