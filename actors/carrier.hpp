@@ -27,7 +27,8 @@ public:
   /// Must be called once, before anything is sent.
   void use(net::transport& links) { links_ = &links; }
 
-  /// A message that cannot be queued breaks the link: the machines rely on messages arriving in order or not at all.
+  /// A message that cannot be queued breaks the link: the machines rely on messages that arrive in
+  /// order or not at all.
   result<void> send(peer_id to, const message& what);
   /// Lends the tensor's bytes to the link.
   result<void> transmit(const planner::transmit& what);

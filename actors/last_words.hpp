@@ -1,7 +1,9 @@
-// What an actor of ours does with an exception that nobody expected: the process says what it was and ends.
+// What an actor of ours does with an exception that nobody expected: the process says what it was
+// and ends.
 //
-// A peer without its mailbox, a lane or the workshop would keep its port open and answer nobody; the others see a dead
-// process at once. Memory that cannot be had while a plan is prepared is no such case: it is a refusal.
+// A peer without its mailbox, a lane or the workshop would keep its port open and answer nobody;
+// the others see a dead process at once. Memory that cannot be had while a plan is prepared is no
+// such case: it is a refusal.
 #pragma once
 
 #include <caf/all.hpp>

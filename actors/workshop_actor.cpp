@@ -13,7 +13,8 @@ namespace perigee::actors {
 
 namespace {
 
-/// Runs what may run out of memory or meet a library's exception; the job is refused then, the peer lives.
+/// Runs what may run out of memory or meet a library's exception; the job is refused then, the peer
+/// lives.
 template <class Made, class Make>
 result<Made> guarded(const Make& make) {
   try {

@@ -186,8 +186,8 @@ std::string indentation_of(const std::string& line) {
 /// Returns the line on which the signature that ends on line `i` begins.
 std::size_t first_line_of(const source& s, std::size_t i) {
   const auto goes_on = [&s](std::size_t next) {
-    static const std::regex open(R"((,|\(|&&|\|\||=)$)");
-    static const std::regex initialiser(R"(^ *: )");
+    static const std::regex open(R"((,|\(|&&|\|\||=)$|^ *for \(.*;$)");
+    static const std::regex initialiser(R"(^ *(: |<< ))");
     return std::regex_search(s.lines[next - 1], open) ||
            std::regex_search(s.lines[next], initialiser);
   };

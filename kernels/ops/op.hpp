@@ -38,7 +38,7 @@ struct op_call {
   std::uint64_t step = 0;          // dropout
   std::uint32_t micro_batch = 0;   // dropout
   double loss_scale = 1;           // losses: of the gradient; 1 / counted targets of a mini-batch
-  double* loss = nullptr;          // losses: sum over the micro-batch's counted targets, overwritten
+  double* loss = nullptr;          // losses: sum over the counted targets, overwritten
 };
 
 /// What a built operator asks for. Sizes in bytes unless they say count.

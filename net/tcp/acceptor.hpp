@@ -1,8 +1,8 @@
 // The listening side: takes connections, reads their greetings, and pairs them into links.
 //
 // Guarantees  a connection that says nothing, too little or nonsense is closed and counted, and
-//             holds a descriptor for handshake_patience at most; when too many are half open the oldest
-//             goes first, so that silent strangers cannot keep a neighbour out.
+//             holds a descriptor for handshake_patience at most; when too many are half open the
+//             oldest goes first, so that silent strangers cannot keep a neighbour out.
 // Threads     `loop` in one thread.
 #pragma once
 

@@ -221,13 +221,13 @@ BOOST_AUTO_TEST_CASE(a_peer_that_starts_again_is_linked_again) {
   test_threads threads;
   witness at1;
   witness at2;
+  witness again;
   auto net2 = opened({.self = p2, .neighbours = {{p1, ""}}}, at2, threads);
   const auto address = net2->address();
   const auto net1 = opened({.self = p1, .neighbours = {{p2, address}}}, at1, threads);
   BOOST_REQUIRE(at1.wait([&] { return at1.linked.contains(p2); }));
   net2 = nullptr;
   BOOST_REQUIRE(at1.wait([&] { return at1.lines().size() == 2; }));
-  witness again;
   net2 = opened({.self = p2, .incarnation = 2, .listen = address, .neighbours = {{p1, ""}}}, again,
                 threads);
   BOOST_REQUIRE(at1.wait([&] { return at1.lines().size() == 3; }));
