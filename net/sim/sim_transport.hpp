@@ -13,8 +13,8 @@
 #include "net/sim/link_model.hpp"
 #include "net/transport.hpp"
 
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 namespace perigee::net {
@@ -68,7 +68,9 @@ private:
   friend class sim_transport;
   enum kind : std::uint32_t { delivered, left, landed, heard_of, up, down };
 
+  /// One direction of a link.
   struct wire {
+    bool known = false;  // there is, or was, such a link
     link_model model;
     bool linked = false;  // as its sender knows
     std::uint32_t generation = 0;
@@ -82,6 +84,7 @@ private:
     std::unique_ptr<sim_transport> carrier;
     bool alive = true;
     std::uint64_t dropped = 0;
+    std::vector<wire> wires;  // by the position of the far end
   };
   struct letter {
     std::uint32_t from = 0;
@@ -114,8 +117,7 @@ private:
 
   event_queue& queue_;
   std::vector<place> places_;
-  std::unordered_map<std::uint64_t, std::uint32_t> positions_;
-  std::unordered_map<std::uint64_t, wire> wires_;
+  std::map<peer_id, std::uint32_t> positions_;
   std::vector<letter> letters_;
   std::vector<std::uint64_t> free_letters_;
   std::vector<parcel> parcels_;
