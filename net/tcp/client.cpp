@@ -24,7 +24,7 @@ constexpr std::size_t waiting_max = 4096;  // messages that wait for `next`
 }  // namespace
 
 struct client::parts {
-  parts(channels made, peer_id who);
+  parts(channels made, peer_id who, const alarm* ends);
 
   result<void> tell(const message& what);
   result<std::optional<message>> read_some();
@@ -35,6 +35,7 @@ struct client::parts {
 
   channels sockets;
   peer_id peer;
+  const alarm* stop;
   std::vector<std::byte> partial;  // of the frame that is coming in on CONTROL
   std::size_t wanted = prefix_size;
   std::deque<message> waiting;
@@ -44,9 +45,10 @@ struct client::parts {
   bulk_receiver receiver;
 };
 
-client::parts::parts(channels made, peer_id who)
+client::parts::parts(channels made, peer_id who, const alarm* ends)
     : sockets(std::move(made)),
       peer(who),
+      stop(ends),
       receiver(sockets.bulk.get(), {limits::window_max},
                {[this](const tensor_label& label) { return room_for(label); },
                 [this](const tensor_label&) { arrived = true; }, [] {}, [] {},
@@ -75,9 +77,10 @@ std::span<std::byte> client::parts::room_for(const tensor_label& label) {
 /// Waits until CONTROL, or BULK if that is asked for, has something.
 result<void> client::parts::look(real_time deadline, bool bulk_too) {
   while (true) {
-    std::array<pollfd, 2> watched{
+    std::array<pollfd, 3> watched{
         pollfd{sockets.control.get(), POLLIN, 0},
         pollfd{bulk_too ? sockets.bulk.get() : -1, POLLIN, 0},
+        pollfd{stop == nullptr ? -1 : stop->fd(), POLLIN, 0},
     };
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
@@ -86,6 +89,7 @@ result<void> client::parts::look(real_time deadline, bool bulk_too) {
     const int ready =
         poll(watched.data(), watched.size(), static_cast<int>(std::min<long long>(left, 60'000)));
     if (ready < 0 && errno != EINTR) return error{errc::io, "waiting failed"};
+    if (ready > 0 && watched[2].revents != 0) return error{errc::unavailable, "stopped"};
     if (ready > 0 && watched[1].revents != 0) return receiver.read_chunk();
     if (ready > 0) return take_control(expected);
   }
@@ -140,11 +144,11 @@ client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;
 client::~client() = default;
 
-result<client> client::connect(const std::string& address, real_time deadline) {
+result<client> client::connect(const std::string& address, real_time deadline, const alarm* stop) {
   const caller us{{drawn_nonce() | 1U}, 1, link_role::client, "client"};
-  auto made = dial(us, address, deadline, nullptr);
+  auto made = dial(us, address, deadline, stop);
   if (!made) return made.why();
-  auto p = std::make_unique<parts>(std::move(made->sockets), made->theirs.peer);
+  auto p = std::make_unique<parts>(std::move(made->sockets), made->theirs.peer, stop);
   const auto first = framed(frame_kind::credit, encoded(credit{limits::window_max}));
   if (auto sent = write_all(p->sockets.control.get(), first); !sent) return sent.why();
   return client(std::move(p));

@@ -3,7 +3,7 @@
 //
 // Guarantees  pings are answered while a call waits; a call that timed out loses nothing of the
 //             messages that come later (a tensor it waited for is lost, and the connection with
-//             it).
+//             it). A raised alarm ends any wait with `unavailable`.
 // Threads     one.
 #pragma once
 
@@ -24,8 +24,10 @@ namespace perigee::net {
 class client {
 public:
   /// Fails with `io` if nobody listens there, `timed_out` at the deadline, `malformed` or
-  /// `unavailable` if what answers is no peer or lets no client in.
-  static result<client> connect(const std::string& address, real_time deadline);
+  /// `unavailable` if what answers is no peer or lets no client in. `stop` outlives the client;
+  /// it may be null.
+  static result<client> connect(const std::string& address, real_time deadline,
+                                const alarm* stop = nullptr);
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
   ~client();

@@ -40,6 +40,8 @@ private:
 class alarm {
 public:
   alarm();
+  /// An alarm that is raised when something else, such as a signal, makes `event` readable.
+  explicit alarm(unique_fd event) : event_(std::move(event)) {}
   void raise() noexcept;
   [[nodiscard]] bool raised() const noexcept;
   [[nodiscard]] int fd() const noexcept { return event_.get(); }
