@@ -100,14 +100,19 @@ std::span<const float> next_logits(whole_model& model, std::span<const std::int3
   return model.logits().subspan((count - 1) * V, V);
 }
 
+bool over(const stop_test& stopped) { return stopped && stopped(); }
+
+const error was_stopped{errc::unavailable, "stopped"};
+
 }  // namespace
 
-result<evaluation> evaluate(const specification& spec, const dataset& data, split part,
-                            const tensor_file& weights, std::uint64_t samples_max) {
+result<evaluation> evaluate(const specification& spec, const dataset& data,
+                            const tensor_file& weights, const judged_part& of) {
   const dataset_info& info = data.info();
-  const std::uint64_t have = part == split::training ? info.training_count : info.validation_count;
+  const std::uint64_t have =
+      of.part == split::training ? info.training_count : info.validation_count;
   evaluation e;
-  e.samples = std::min(have, samples_max);
+  e.samples = std::min(have, of.samples_max);
   std::uint64_t at = 0;
   while (at < e.samples) {
     // Whole batches first; the rest has a model of its own size.
@@ -115,7 +120,8 @@ result<evaluation> evaluate(const specification& spec, const dataset& data, spli
     auto model = whole_model::built(spec, info, weights, static_cast<std::int64_t>(batch));
     if (!model) return model.why();
     for (; at + batch <= e.samples; at += batch) {
-      read_batch(data, part, at, **model);
+      if (over(of.stopped)) return was_stopped;
+      read_batch(data, of.part, at, **model);
       count_batch(**model, e);
     }
   }
@@ -135,6 +141,7 @@ result<std::string> generate(const specification& spec, const dataset& data,
   random numbers(how.seed, purpose::sampling, 0);
   std::string text;
   for (std::uint32_t i = 0; i < how.count; ++i) {
+    if (over(how.stopped)) return was_stopped;
     const auto logits = next_logits(**model, *tokens);
     tokens->push_back(drawn(logits, how.temperature_permille, numbers));
     text += data.symbol(tokens->back());

@@ -9,6 +9,8 @@
 #include "proto/job.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -24,20 +26,32 @@ struct evaluation {
   }
 };
 
-/// Evaluates the first samples of a split, `samples_max` at most. Fails as the builders do, or with
-/// `malformed` if a weight is missing or of another shape.
-result<evaluation> evaluate(const specification& spec, const dataset& data, split part,
-                            const tensor_file& weights, std::uint64_t samples_max);
+/// Asked now and then; true ends a long call with `unavailable`. Empty = never.
+using stop_test = std::function<bool()>;
+
+/// Which samples count: the first of a split.
+struct judged_part {
+  split part = split::validation;
+  std::uint64_t samples_max = std::numeric_limits<std::uint64_t>::max();
+  stop_test stopped{};
+};
+
+/// Fails as the builders do, with `malformed` if a weight is missing or of another shape, or with
+/// `unavailable` when stopped.
+result<evaluation> evaluate(const specification& spec, const dataset& data,
+                            const tensor_file& weights, const judged_part& of);
 
 struct generation {
   std::string_view prompt{};  // empty = a line begins
   std::uint32_t count = 0;    // tokens to add
   std::uint64_t seed = 0;
   std::uint32_t temperature_permille = 1000;  // 0 = always the likeliest
+  stop_test stopped{};
 };
 
-/// Returns what a gpt writes after the prompt. Fails with `unsupported` for other models and with
-/// `malformed` if the prompt has a symbol that the vocabulary lacks.
+/// Returns what a gpt writes after the prompt. Fails with `unsupported` for other models, with
+/// `malformed` if the prompt has a symbol that the vocabulary lacks, or with `unavailable` when
+/// stopped.
 result<std::string> generate(const specification& spec, const dataset& data,
                              const tensor_file& weights, const generation& how);
 

@@ -74,7 +74,8 @@ result<void> add_stage(kernels::tensor_file& file, const job_record& job, const 
 
 }  // namespace
 
-result<kernels::tensor_file> collect(net::client& via, const job_record& job) {
+result<kernels::tensor_file> collect(net::client& via, const job_record& job,
+                                     const net::alarm* stop) {
   auto report = status_of(via);
   if (!report) return report.why();
   auto at = finished_job(*report, job.job);
@@ -82,7 +83,7 @@ result<kernels::tensor_file> collect(net::client& via, const job_record& job) {
   kernels::tensor_file file;
   for (const auto& s : at->current.stages) {
     const auto address = address_of(*report, s.group[0].peer);
-    auto holder = net::client::connect(address, net::deadline_in(answer_patience));
+    auto holder = net::client::connect(address, net::deadline_in(answer_patience), stop);
     if (!holder) return holder.why();
     if (auto added = add_stage(file, job, *at, s, *holder); !added) return added.why();
   }

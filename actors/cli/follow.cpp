@@ -56,16 +56,20 @@ result<void> submit(net::client& peer, const job_record& what) {
 }  // namespace
 
 result<followed> submit_and_follow(net::client& peer, const job_record& what, view& shown,
-                                   signals& stop) {
-  if (auto done = submit(peer, what); !done) return done.why();
+                                   const signals& stop) {
   followed f;
+  if (auto done = submit(peer, what); !done) {
+    f.detached = stop.came();
+    if (!f.detached) return done.why();
+    return f;
+  }
   while (!over(f.last)) {
     if (stop.came()) {
       f.detached = true;
       break;
     }
     auto news = peer.next(net::deadline_in(look_period));
-    if (!news && news.why().code == errc::timed_out) continue;
+    if (!news && (stop.came() || news.why().code == errc::timed_out)) continue;
     if (!news) {
       shown.close();
       return news.why();
@@ -81,7 +85,7 @@ result<followed> submit_and_follow(net::client& peer, const job_record& what, vi
 }
 
 result<followed> submit_and_follow(runtime& peer, const job_record& what, view& shown,
-                                   signals& stop) {
+                                   const signals& stop) {
   const auto box = std::make_shared<mailbox>();
   const auto watcher = peer.system().spawn([box](caf::event_based_actor*) -> caf::behavior {
     return {[box](progress& news) { box->put(std::move(news)); }};

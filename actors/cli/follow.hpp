@@ -17,10 +17,10 @@ struct followed {
 /// Submits a job through `peer`, then shows its news until it is finished or halted, or a signal
 /// comes. Fails with the peer's refusal, or `unavailable` if the peer is gone.
 result<followed> submit_and_follow(net::client& peer, const job_record& what, view& shown,
-                                   signals& stop);
+                                   const signals& stop);
 
 /// The same for a runtime of this process.
 result<followed> submit_and_follow(runtime& peer, const job_record& what, view& shown,
-                                   signals& stop);
+                                   const signals& stop);
 
 }  // namespace perigee::actors

@@ -1,9 +1,6 @@
 #include "actors/cli/signals.hpp"
 
-#include "proto/base/check.hpp"
-
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -11,37 +8,34 @@
 
 namespace perigee::actors {
 
-signals::signals() {
+namespace {
+
+/// Nobody reads what it holds: once readable, it stays so.
+net::unique_fd routed() {
   sigset_t wanted;
   sigemptyset(&wanted);
   sigaddset(&wanted, SIGINT);
   sigaddset(&wanted, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  signal_fd_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CHECK(signal_fd_ >= 0 && wake_fd_ >= 0);
+  net::unique_fd fd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  CHECK(fd);
+  return fd;
 }
 
-signals::~signals() {
-  close(signal_fd_);
-  close(wake_fd_);
-}
+}  // namespace
 
-bool signals::came() { return wait(duration::zero()); }
+signals::signals() : stop_(routed()) {}
+
+bool signals::came() const { return stop_.raised(); }
 
 bool signals::wait(duration at_most) {
-  if (came_) return true;
-  pollfd fds[2] = {{signal_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+  pollfd fds[2] = {{stop_.fd(), POLLIN, 0}, {wake_.fd(), POLLIN, 0}};
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(at_most).count();
   poll(fds, 2, static_cast<int>(ms));
-  came_ = (fds[0].revents & POLLIN) != 0;
-  return came_;
+  return came();
 }
 
-void signals::wake() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = write(wake_fd_, &one, sizeof one);
-}
+void signals::wake() { wake_.raise(); }
 
 }  // namespace perigee::actors

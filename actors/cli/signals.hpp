@@ -1,6 +1,7 @@
 // Ctrl-C and friends, as something that can be asked and waited for.
 #pragma once
 
+#include "net/tcp/socket.hpp"
 #include "proto/base/units.hpp"
 
 #include <cstdint>
@@ -12,21 +13,21 @@ namespace perigee::actors {
 class signals {
 public:
   signals();
-  ~signals();
   signals(const signals&) = delete;
   signals& operator=(const signals&) = delete;
 
   /// Returns whether one has come.
-  [[nodiscard]] bool came();
+  [[nodiscard]] bool came() const;
   /// Waits until one comes, `wake` is called, or the time is over; returns whether one came.
   bool wait(duration at_most);
   /// Ends a `wait` from another thread.
   void wake();
+  /// Returns an alarm that the first signal raises for good.
+  [[nodiscard]] const net::alarm& stop() const noexcept { return stop_; }
 
 private:
-  int signal_fd_ = -1;
-  int wake_fd_ = -1;
-  bool came_ = false;
+  net::alarm stop_;
+  net::alarm wake_;
 };
 
 }  // namespace perigee::actors

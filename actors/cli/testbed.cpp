@@ -70,7 +70,7 @@ struct run {
 };
 
 result<run> train(const testbed_options& o, const job_record& job, testbed_swarm& swarm,
-                  signals& stop) {
+                  const signals& stop) {
   view shown(o.json ? output::json : output::people, job.spec);
   auto how = submit_and_follow(swarm.first(), job, shown, stop);
   if (!how) {
@@ -80,23 +80,30 @@ result<run> train(const testbed_options& o, const job_record& job, testbed_swarm
   run done{std::move(*how), shown.measured_step(), {}};
   if (done.how.detached) return done;
   if (done.how.last.phase == job_phase::halted) return done;
-  auto weights = collect(swarm.first(), job);
+  auto weights = collect(swarm.first(), job, &stop.stop());
   if (!weights) return weights.why();
   done.weights = std::move(*weights);
   return done;
 }
 
+/// Whoever pressed Ctrl-C knows why it ends.
+exit_code failed(const error& why, const signals& stop) {
+  return stop.came() ? exit_code::interrupted : refused(why);
+}
+
 exit_code conclude(const testbed_options& o, const job_record& job, const run& done,
-                   const verification& asked, signals& stop) {
+                   const verification& asked, const signals& stop) {
   testbed_report report;
   report.last = done.how.last;
   report.step = done.step;
-  if (auto judged = judge(job.spec, done.weights, report); !judged) return refused(judged.why());
+  if (auto judged = judge(job.spec, done.weights, stop, report); !judged) {
+    return failed(judged.why(), stop);
+  }
   if (o.verify) {
     if (!o.json) fmt::print("verifying: the same job in one fresh process …\n");
     std::fflush(stdout);
     if (auto verified = verify(asked, stop, report); !verified) {
-      return refused(verified.why(), stop.came() ? exit_code::interrupted : exit_code::failed);
+      return stop.came() ? exit_code::interrupted : refused(verified.why(), exit_code::failed);
     }
   }
   if (!o.out.empty()) {
@@ -114,9 +121,9 @@ exit_code run_testbed(const testbed_options& o) {
   const auto default_job = folder.path() + "/job.toml";
   auto job = job_for(o, default_job);
   if (!job) return refused(job.why(), exit_code::usage);
-  auto swarm =
-      testbed_swarm::start({o.peers, o.workers, {o.memory_bytes}, job->spec.isa, folder.path()});
-  if (!swarm) return refused(swarm.why());
+  auto swarm = testbed_swarm::start(
+      {o.peers, o.workers, {o.memory_bytes}, job->spec.isa, folder.path()}, stop);
+  if (!swarm) return failed(swarm.why(), stop);
   if (!o.json) {
     fmt::print("{} peers, each a process with {} worker{}; job {}\n", o.peers, o.workers,
                o.workers == 1 ? "" : "s", text(job->job));
@@ -124,6 +131,7 @@ exit_code run_testbed(const testbed_options& o) {
   auto done = train(o, *job, *swarm, stop);
   swarm->stop();
   const bool halted = done && done->how.last.phase == job_phase::halted;
+  if (!done && stop.came()) return exit_code::interrupted;
   if (!done || halted) {
     folder.keep();
     const auto code = halted ? refused(done->how.last.why, exit_for_halt(done->how.last.why.code))

@@ -56,12 +56,12 @@ void print_json(const testbed_report& r) {
       {"event", "report"},
       {"steps", r.last.step},
       {"training_loss", r.training_loss},
-      {"validation_loss", r.validation_loss},
-      {"validation_accuracy", r.validation_accuracy},
       {"digest", text(digest_of(r.last.last))},
       {"predicted_step_s", std::chrono::duration<double>(r.last.current.predicted_step).count()},
       {"measured_step_s", std::chrono::duration<double>(r.step).count()},
       {"peers", nlohmann::json::array()}};
+  if (r.validation) j["validation_loss"] = r.validation->loss;
+  if (r.validation) j["validation_accuracy"] = r.validation->accuracy();
   if (!r.sample.empty()) j["sample"] = r.sample;
   if (r.verified) j["verified_digest"] = text(*r.verified);
   if (r.verified) j["equal"] = *r.verified == digest_of(r.last.last);
@@ -79,8 +79,11 @@ void print_people(const testbed_report& r) {
   fmt::print("\n{}\n", work_table(r.last.work));
   fmt::print("step time        predicted {}, measured {}\n", text(r.last.current.predicted_step),
              text(r.step));
-  fmt::print("training loss    {:.4f}\nvalidation loss  {:.4f}, accuracy {:.1f} %\n",
-             r.training_loss, r.validation_loss, 100 * r.validation_accuracy);
+  fmt::print("training loss    {:.4f}\n", r.training_loss);
+  if (r.validation) {
+    fmt::print("validation loss  {:.4f}, accuracy {:.1f} %\n", r.validation->loss,
+               100 * r.validation->accuracy());
+  }
   if (!r.sample.empty()) fmt::print("a sample of what it writes:\n{}\n", quoted(r.sample));
   fmt::print("digest           {}  ({} peers)\n", text(digest_of(r.last.last)), r.last.work.size());
   if (!r.verified) return;
@@ -101,29 +104,30 @@ bool testbed_report::holds(bool with_verification) const {
 }
 
 result<void> judge(const specification& spec, const kernels::tensor_file& weights,
-                   testbed_report& report) {
+                   const signals& stop, testbed_report& report) {
+  const auto stopped = [&stop] { return stop.came(); };
   auto data = kernels::open_dataset(spec.data, spec.model.context);
   if (!data) return data.why();
-  const auto training =
-      kernels::evaluate(spec, **data, kernels::split::training, weights, judged_samples_max);
+  const auto training = kernels::evaluate(spec, **data, weights,
+                                          {kernels::split::training, judged_samples_max, stopped});
   if (!training) return training.why();
   report.training_loss = training->loss;
   if ((*data)->info().validation_count != 0) {
-    const auto validation =
-        kernels::evaluate(spec, **data, kernels::split::validation, weights, UINT64_MAX);
+    kernels::judged_part all;
+    all.stopped = stopped;
+    auto validation = kernels::evaluate(spec, **data, weights, all);
     if (!validation) return validation.why();
-    report.validation_loss = validation->loss;
-    report.validation_accuracy = validation->accuracy();
+    report.validation = *validation;
   }
   if (spec.model.kind != model_kind::gpt) return {};
-  auto sample = kernels::generate(spec, **data, weights,
-                                  {"", sample_tokens, spec.seed, sample_temperature_permille});
+  auto sample = kernels::generate(
+      spec, **data, weights, {"", sample_tokens, spec.seed, sample_temperature_permille, stopped});
   if (!sample) return sample.why();
   report.sample = std::move(*sample);
   return {};
 }
 
-result<void> verify(const verification& asked, signals& stop, testbed_report& report) {
+result<void> verify(const verification& asked, const signals& stop, testbed_report& report) {
   auto alone =
       child::start({own_program(), "train", "--local", asked.job_file, "--json", "--workers",
                     std::to_string(asked.workers), "--parent", std::to_string(getpid())},

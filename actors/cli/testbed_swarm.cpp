@@ -101,12 +101,12 @@ result<void> testbed_swarm::spawn(const swarm_options& options) {
   return {};
 }
 
-result<void> testbed_swarm::reach() {
+result<void> testbed_swarm::reach(const signals& stop) {
   const auto until = std::chrono::steady_clock::now() + reach_patience;
   error last{errc::timed_out, "the first peer does not answer"};
-  while (std::chrono::steady_clock::now() < until) {
+  while (std::chrono::steady_clock::now() < until && !stop.came()) {
     if (auto alive = check(); !alive) return alive;
-    auto reached = net::client::connect(peers_[0].address, net::deadline_in(1s));
+    auto reached = net::client::connect(peers_[0].address, net::deadline_in(1s), &stop.stop());
     if (reached) {
       first_ = std::make_unique<net::client>(std::move(*reached));
       return {};
@@ -117,12 +117,12 @@ result<void> testbed_swarm::reach() {
   return last;
 }
 
-result<testbed_swarm> testbed_swarm::start(const swarm_options& options) {
+result<testbed_swarm> testbed_swarm::start(const swarm_options& options, const signals& stop) {
   error last{errc::io, "no peer started"};
-  for (int attempt = 0; attempt < start_attempts; ++attempt) {
+  for (int attempt = 0; attempt < start_attempts && !stop.came(); ++attempt) {
     testbed_swarm made;
     if (auto spawned = made.spawn(options); !spawned) return spawned.why();
-    auto reached = made.reach();
+    auto reached = made.reach(stop);
     if (reached) return made;
     last = reached.why();
     if (last.code != errc::unavailable) break;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/cli/child.hpp"
+#include "actors/cli/signals.hpp"
 #include "net/tcp/client.hpp"
 #include "proto/message.hpp"
 
@@ -22,8 +23,8 @@ struct swarm_options {
 class testbed_swarm {
 public:
   /// Starts the processes and waits until the first answers. Fails with the end of the log of a
-  /// process that ended.
-  static result<testbed_swarm> start(const swarm_options& options);
+  /// process that ended, or with `unavailable` if a signal comes first.
+  static result<testbed_swarm> start(const swarm_options& options, const signals& stop);
 
   [[nodiscard]] net::client& first() noexcept { return *first_; }
   /// Fails with the name, exit code and last lines of a peer that has ended.
@@ -34,7 +35,7 @@ public:
 private:
   testbed_swarm() = default;
   result<void> spawn(const swarm_options& options);
-  result<void> reach();
+  result<void> reach(const signals& stop);
 
   std::vector<peer_record> peers_;
   std::vector<child> processes_;

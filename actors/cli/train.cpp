@@ -52,8 +52,8 @@ exit_code save(const train_options& o, const result<kernels::tensor_file>& weigh
   return exit_code::fine;
 }
 
-exit_code train_through_peer(const train_options& o, const job_record& job, signals& stop) {
-  auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)));
+exit_code train_through_peer(const train_options& o, const job_record& job, const signals& stop) {
+  auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)), &stop.stop());
   if (!peer) return refused(peer.why());
   view shown(output_of(o), job.spec);
   auto f = submit_and_follow(*peer, job, shown, stop);
@@ -63,7 +63,7 @@ exit_code train_through_peer(const train_options& o, const job_record& job, sign
   return save(o, collect(*peer, job));
 }
 
-exit_code train_here(const train_options& o, const job_record& job, signals& stop) {
+exit_code train_here(const train_options& o, const job_record& job, const signals& stop) {
   if (!job.spec.isa.empty()) {
     if (auto capped = kernels::cap_isa(job.spec.isa); !capped) {
       return refused(capped.why(), exit_code::usage);

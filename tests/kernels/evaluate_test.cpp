@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_a_first_step_is_that_of_its_samples) {
   small_job job = small_mlp();
   const auto weights = trained(job, 0).weights;
   const double loss = trained(job, 1).last_loss;  // of samples 0-20, before the update
-  const auto e = kernels::evaluate(job.spec, *job.data, split::training, weights, 21);
+  const auto e = kernels::evaluate(job.spec, *job.data, weights, {split::training, 21});
   BOOST_TEST_REQUIRE(bool(e));
   BOOST_TEST(e->loss == loss, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(e->counted == 21U);
@@ -72,9 +72,9 @@ BOOST_AUTO_TEST_CASE(the_loss_of_a_first_step_is_that_of_its_samples) {
 BOOST_AUTO_TEST_CASE(each_sample_counts_once_whatever_the_batch) {
   small_job job = small_gpt();
   const auto weights = trained(job, 0).weights;
-  const auto twos = kernels::evaluate(job.spec, *job.data, split::validation, weights, 1000);
+  const auto twos = kernels::evaluate(job.spec, *job.data, weights, {split::validation, 1000});
   job.spec.micro_batch = 5;  // 64 samples: twelve batches and a rest
-  const auto fives = kernels::evaluate(job.spec, *job.data, split::validation, weights, 1000);
+  const auto fives = kernels::evaluate(job.spec, *job.data, weights, {split::validation, 1000});
   BOOST_TEST_REQUIRE((twos && fives));
   BOOST_TEST(twos->samples == 64U);
   BOOST_TEST(twos->counted == 64U * 8U - 1U);
@@ -87,13 +87,13 @@ BOOST_AUTO_TEST_CASE(a_resnet_is_evaluated_with_its_running_statistics) {
   small_job job = small_resnet();
   job.spec.optimizer.learning_rate = 0.05;
   const auto weights = trained(job, 80).weights;
-  const auto e = kernels::evaluate(job.spec, *job.data, split::training, weights, 1000);
+  const auto e = kernels::evaluate(job.spec, *job.data, weights, {split::training, 1000});
   BOOST_TEST_REQUIRE(bool(e));
   BOOST_TEST(e->accuracy() > 0.9);  // it knows its 64 samples by heart
   auto forgetful = weights;
   for (auto& t : forgetful.tensors)
     if (t.name.ends_with("running_mean")) std::fill(t.data.begin(), t.data.end(), std::byte{0});
-  const auto worse = kernels::evaluate(job.spec, *job.data, split::training, forgetful, 1000);
+  const auto worse = kernels::evaluate(job.spec, *job.data, forgetful, {split::training, 1000});
   BOOST_TEST(worse->loss > e->loss);
 }
 
@@ -104,6 +104,23 @@ BOOST_AUTO_TEST_CASE(a_gpt_that_learned_the_alphabet_says_it) {
   const auto text = kernels::generate(job.spec, *job.data, model.weights, how);
   BOOST_TEST_REQUIRE(bool(text), (text ? "" : text.why().what));
   BOOST_TEST(*text == "fghijkabcdef");
+}
+
+BOOST_AUTO_TEST_CASE(who_stops_it_waits_for_one_batch_or_token_at_most) {
+  const small_job job = small_gpt();
+  const auto weights = trained(job, 0).weights;
+  int asked = 0;
+  const auto at_the_third = [&asked] { return ++asked == 3; };
+  const auto e =
+      kernels::evaluate(job.spec, *job.data, weights, {split::training, 1000, at_the_third});
+  BOOST_TEST_REQUIRE(!e);
+  BOOST_TEST((e.why().code == errc::unavailable));
+  BOOST_TEST(asked == 3);
+  asked = 0;
+  const auto text = kernels::generate(job.spec, *job.data, weights, {"", 1000, 1, 0, at_the_third});
+  BOOST_TEST_REQUIRE(!text);
+  BOOST_TEST((text.why().code == errc::unavailable));
+  BOOST_TEST(asked == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_draws_the_same_text_again) {
@@ -132,7 +149,7 @@ BOOST_AUTO_TEST_CASE(only_a_gpt_writes) {
 
 BOOST_AUTO_TEST_CASE(weights_that_do_not_fit_are_refused) {
   const small_job job = small_mlp();
-  const auto e = kernels::evaluate(job.spec, *job.data, split::training, {}, 10);
+  const auto e = kernels::evaluate(job.spec, *job.data, {}, {split::training, 10});
   BOOST_TEST(e.why().what == "weights: no tensor fc1.weight");
 }
 

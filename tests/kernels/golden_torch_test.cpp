@@ -131,7 +131,7 @@ void check(const reference& r, const digits& data) {
   BOOST_TEST_REQUIRE(bool(weights), (weights ? "" : weights.why().what));
   check_final(*weights, r.name);
   const auto test =
-      kernels::evaluate(spec, *data.whole, kernels::split::validation, *weights, 1000);
+      kernels::evaluate(spec, *data.whole, *weights, {kernels::split::validation, 1000});
   BOOST_TEST_REQUIRE(bool(test), (test ? "" : test.why().what));
   BOOST_TEST(test->counted == 357U);
   BOOST_TEST(test->correct == r.hits, r.name << ": " << test->correct << " hits");

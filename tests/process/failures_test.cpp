@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -186,6 +187,35 @@ BOOST_AUTO_TEST_CASE(ctrl_c_leaves_no_orphans) {
   kill(bed.pid(), SIGINT);
   BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
   BOOST_TEST(eventually([&] { return processes_with(mark) == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_while_the_peers_start_leaves_no_orphans) {
+  const temporary_folder folder;
+  auto bed = perigee::test::start_perigee(
+      folder, "bed", {"testbed", "--job", job_file(folder, tiny_gpt(1000000)), "--peers", "3"});
+  const std::string mark = "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+  BOOST_REQUIRE(eventually([&] { return processes_with(mark) > 0; }));
+  kill(bed.pid(), SIGINT);
+  BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
+  BOOST_TEST(eventually([&] { return processes_with(mark) == 0; }));
+  BOOST_TEST(!contains(text_of(bed.log()), "perigee: "));
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_while_it_verifies_leaves_no_orphans) {
+  const temporary_folder folder;
+  const auto job = job_file(folder, tiny_gpt(200));
+  auto bed = perigee::test::start_perigee(
+      folder, "bed", {"testbed", "--job", job, "--peers", "2", "--verify", "--json"});
+  BOOST_REQUIRE(
+      eventually([&] { return last_event(text_of(bed.log()), "progress").value("step", 0U) > 0; }));
+  // Who verifies opens the job's file again, and gets no further than that.
+  std::filesystem::remove(job);
+  BOOST_REQUIRE(mkfifo(job.c_str(), 0600) == 0);
+  BOOST_REQUIRE(
+      eventually([&] { return processes_with("--local" + std::string(1, '\0') + job) > 0; }));
+  kill(bed.pid(), SIGINT);
+  BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
+  BOOST_TEST(eventually([&] { return processes_with(job) == 0; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_test_bed_that_is_killed_leaves_no_orphans) {
