@@ -7,39 +7,43 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace perigee::net {
 
-namespace {
-
-using std::chrono::steady_clock;
-
-}  // namespace
-
-acceptor::acceptor(unique_fd listening, caller us, hooks to, std::atomic<std::uint64_t>& dropped)
-    : listening_(std::move(listening)), us_(us), to_(std::move(to)), dropped_(dropped) {}
+acceptor::acceptor(unique_fd listening, caller us, hooks to, duration patience,
+                   std::atomic<std::uint64_t>& dropped)
+    : listening_(std::move(listening)),
+      us_(us),
+      to_(std::move(to)),
+      patience_(patience),
+      dropped_(dropped) {}
 
 void acceptor::loop(const alarm& stop) {
   while (true) {
+    // What came before this moment is seen by this poll: only then may a deadline of then end it.
+    const auto now = to_.now();
     auto ready = watched(stop);
     if (poll(ready.data(), ready.size(), patience_ms()) < 0 && errno != EINTR) return;
     if (ready[0].revents != 0) return;
-    // In the order of `watched`; those that `accept_all` adds stand behind and wait their turn.
-    auto who = waiting_.begin();
-    for (std::size_t i = 2; i < ready.size(); ++i) {
-      const auto here = who++;
-      if (ready[i].revents != 0 && !advance(here)) drop(here);
-      // `advance` may have taken the partner of `here` too; start again rather than guess.
-      if (ready.size() != waiting_.size() + 2) break;
-    }
-    expire();
+    for (std::size_t i = 2; i < ready.size(); ++i) look_at(ready[i]);
+    // First: the second connection of a link may stand at the door when the time of its first ends.
     if (ready[1].revents != 0) accept_all();
+    expire(now);
   }
 }
 
+void acceptor::look_at(const pollfd& ready) {
+  if (ready.revents == 0) return;
+  // It is gone if its partner took it along.
+  const auto who = std::find_if(waiting_.begin(), waiting_.end(),
+                                [&](const half_open& one) { return one.fd.get() == ready.fd; });
+  if (who != waiting_.end() && !advance(who)) drop(who);
+}
+
 std::vector<pollfd> acceptor::watched(const alarm& stop) const {
-  const bool resting = steady_clock::now() < resting_until_;
+  const bool resting = to_.now() < resting_until_;
   std::vector<pollfd> made{{stop.fd(), POLLIN, 0}, {resting ? -1 : listening_.get(), POLLIN, 0}};
   for (const auto& who : waiting_) made.push_back({who.fd.get(), POLLIN, 0});
   return made;
@@ -48,7 +52,7 @@ std::vector<pollfd> acceptor::watched(const alarm& stop) const {
 int acceptor::patience_ms() const {
   auto next = real_time::max();
   if (!waiting_.empty()) next = waiting_.front().deadline;
-  const auto now = steady_clock::now();
+  const auto now = to_.now();
   if (now < resting_until_) next = std::min(next, resting_until_);
   if (next == real_time::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
@@ -56,41 +60,45 @@ int acceptor::patience_ms() const {
 }
 
 void acceptor::accept_all() {
-  while (true) {
+  // Not for ever: whoever keeps dialling must not keep us from the rest.
+  for (int left = limits::backlog_max; left > 0; --left) {
     unique_fd fd(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (!fd) {
       // Out of descriptors: the connection stays with the kernel; looking again at once would spin.
       const bool none_left = errno == EAGAIN || errno == EWOULDBLOCK;
-      if (!none_left) resting_until_ = steady_clock::now() + limits::back_off_min;
+      if (!none_left) resting_until_ = to_.now() + limits::back_off_min;
       return;
     }
     if (waiting_.size() >= limits::half_open_max) drop(waiting_.begin());
     set_link_options(fd.get());
-    waiting_.push_back(
-        {std::move(fd), steady_clock::now() + limits::handshake_patience, {}, prefix_size, {}});
+    waiting_.push_back({std::move(fd), to_.now() + patience_, {}, prefix_size, {}});
+    if (const auto who = std::prev(waiting_.end()); !advance(who)) drop(who);
   }
 }
 
 bool acceptor::advance(place who) {
   // A greeted dialer says nothing until it has the answer on its second connection.
   if (who->control) return false;
-  if (!read_more(*who)) return false;
-  if (who->data.size() < who->wanted) return true;
-  if (who->wanted > prefix_size) return greet(who);
-  const std::span<const std::byte, prefix_size> prefix(who->data.data(), prefix_size);
-  const auto size = announced(prefix, frame_kind::hello, limits::hello_max);
-  if (!size || *size == 0) return false;
-  who->wanted = prefix_size + *size;
-  return true;
+  while (who->data.size() < who->wanted) {
+    const auto got = read_more(*who);
+    if (!got) return false;
+    if (*got == 0) return true;
+    if (who->wanted > prefix_size || who->data.size() < prefix_size) continue;
+    const std::span<const std::byte, prefix_size> prefix(who->data.data(), prefix_size);
+    const auto size = announced(prefix, frame_kind::hello, limits::hello_max);
+    if (!size || *size == 0) return false;
+    who->wanted = prefix_size + *size;
+  }
+  return greet(who);
 }
 
-bool acceptor::read_more(half_open& who) {
+result<std::size_t> acceptor::read_more(half_open& who) {
   std::array<std::byte, prefix_size + limits::hello_max> buffer;
-  const auto got = recv(who.fd.get(), buffer.data(), who.wanted - who.data.size(), MSG_DONTWAIT);
-  if (got < 0) return errno == EAGAIN || errno == EINTR;
-  who.data.insert(who.data.end(), buffer.begin(), buffer.begin() + got);
-  return got > 0;
+  const auto wanted = std::span(buffer).first(who.wanted - who.data.size());
+  const auto got = read_available(who.fd.get(), wanted);
+  if (got) who.data.insert(who.data.end(), buffer.data(), buffer.data() + *got);
+  return got;
 }
 
 bool acceptor::greet(place who) {
@@ -132,8 +140,7 @@ void acceptor::drop(place who) {
   waiting_.erase(who);
 }
 
-void acceptor::expire() {
-  const auto now = steady_clock::now();
+void acceptor::expire(real_time now) {
   while (!waiting_.empty() && waiting_.front().deadline <= now) drop(waiting_.begin());
 }
 

@@ -17,10 +17,6 @@
 
 namespace perigee::net {
 
-[[nodiscard]] inline real_time deadline_in(duration patience) {
-  return std::chrono::steady_clock::now() + patience;
-}
-
 class client {
 public:
   /// Fails with `io` if nobody listens there, `timed_out` at the deadline, `malformed` or

@@ -20,6 +20,10 @@ namespace perigee::net {
 
 using real_time = std::chrono::steady_clock::time_point;
 
+[[nodiscard]] inline real_time deadline_in(duration patience) {
+  return std::chrono::steady_clock::now() + patience;
+}
+
 /// Owns a file descriptor.
 class unique_fd {
 public:

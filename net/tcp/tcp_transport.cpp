@@ -34,8 +34,9 @@ struct tcp_transport::parts {
              {[this](const hello& theirs) { return judge(theirs); },
               [this](const hello& theirs, channels made) {
                 if (!add(theirs, std::move(made))) ++dropped;
-              }},
-             dropped) {}
+              },
+              std::chrono::steady_clock::now},
+             config.greeting_patience, dropped) {}
 
   [[nodiscard]] link_terms terms_for(const hello& theirs) const;
   [[nodiscard]] result<void> judge(const hello& theirs) const;
@@ -75,7 +76,7 @@ result<void> tcp_transport::parts::add(const hello& theirs, channels made) {
 }
 
 result<void> tcp_transport::parts::reach(const tcp_neighbour& whom) {
-  const auto deadline = std::chrono::steady_clock::now() + limits::connect_patience;
+  const auto deadline = std::chrono::steady_clock::now() + config.connect_patience;
   auto made = dial(us, whom.address, deadline, &stopping);
   if (!made) return made.why();
   if (made->theirs.peer != whom.peer || role_of(made->theirs) != link_role::peer) {

@@ -40,6 +40,8 @@ struct tcp_config {
   bytes pool{limits::pool_default};  // what all links together may have under way towards us
   bool accept_unknown = false;       // peers that are not in `neighbours`
   bool held = false;                 // nobody is dialled or accepted before `start`
+  duration connect_patience = limits::connect_patience;     // of one attempt to link
+  duration greeting_patience = limits::handshake_patience;  // with who connects
   spawner spawn;
 };
 

@@ -75,11 +75,12 @@ inline bytes growth_while_frozen(tcp_transport& net, std::span<const std::byte> 
     CHECK(net.transmit(p2, label_of(i, data.size()), data));
   }
   auto last = net.figures(p2).queued;
+  auto since = std::chrono::steady_clock::now();
   // Not for long: after limits::silence_of_kernel_max the kernel gives a frozen peer up.
-  for (int calm = 0; calm < 500; ++calm) {
+  while (std::chrono::steady_clock::now() - since < std::chrono::milliseconds(300)) {
     std::this_thread::yield();
     const auto now = net.figures(p2).queued;
-    if (now != last) calm = 0;
+    if (now != last) since = std::chrono::steady_clock::now();
     last = now;
   }
   const auto after = resident();

@@ -33,6 +33,13 @@ bool closed_by_other(int fd) {
   }
 }
 
+/// A peer that gives who connects hardly any time.
+struct impatient_peer {
+  test_threads threads;
+  witness at;
+  std::unique_ptr<tcp_transport> net = opened({.self = p2, .greeting_patience = 20ms}, at, threads);
+};
+
 /// A link of a raw client, greeted and ready to misbehave.
 channels greeted(const tcp_transport& net) {
   auto made = dial({{77}, 1, link_role::client, "raw"}, net.address(), soon(), nullptr);
@@ -70,25 +77,25 @@ BOOST_AUTO_TEST_CASE(a_greeting_of_announced_gigabytes_is_closed_before_a_byte_o
 }
 
 BOOST_AUTO_TEST_CASE(half_a_greeting_is_closed_at_its_deadline) {
-  two_peers peers;
-  const auto fd = connected_to(peers.net2->address());
+  impatient_peer peer;
+  const auto fd = connected_to(peer.net->address());
   BOOST_REQUIRE(write_all(fd.get(), prefix_of(frame_kind::hello, 100)));
-  const auto silent = connected_to(peers.net2->address());
+  const auto silent = connected_to(peer.net->address());
   BOOST_TEST(closed_by_other(fd.get()));
   BOOST_TEST(closed_by_other(silent.get()));
-  BOOST_TEST(peers.net2->dropped() == 2U);
+  BOOST_TEST(peer.net->dropped() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_greeting_without_its_second_connection_is_closed_at_its_deadline) {
-  two_peers peers;
-  const auto fd = connected_to(peers.net2->address());
+  impatient_peer peer;
+  const auto fd = connected_to(peer.net->address());
   const caller us{{77}, 1, link_role::client, ""};
   BOOST_REQUIRE(write_all(fd.get(), greeting_frame(greeting(us, hello_channel::control, 5))));
   BOOST_TEST(closed_by_other(fd.get()));
-  const auto bulk = connected_to(peers.net2->address());
+  const auto bulk = connected_to(peer.net->address());
   BOOST_REQUIRE(write_all(bulk.get(), greeting_frame(greeting(us, hello_channel::bulk, 5))));
   BOOST_TEST(closed_by_other(bulk.get()));
-  BOOST_TEST(peers.net2->dropped() == 2U);
+  BOOST_TEST(peer.net->dropped() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(silent_strangers_do_not_keep_a_client_out) {

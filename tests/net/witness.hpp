@@ -61,6 +61,8 @@ public:
 
   /// If set, called for each message after it is noted, without a lock.
   std::function<void(peer_id, const message&)> reaction;
+  /// The same for each tensor that was delivered.
+  std::function<void(const tensor_label&)> sent;
   /// If set, asked instead of making room for everything.
   std::function<std::span<std::byte>(const tensor_label&)> room;
 
@@ -115,6 +117,7 @@ public:
   }
   void on_transmitted(peer_id, const tensor_label& label, bool delivered) override {
     note([&] { transmitted.push_back({label, delivered}); });
+    if (sent && delivered) sent(label);
   }
 
 private:
@@ -158,6 +161,8 @@ struct peer_options {
   std::vector<tcp_neighbour> neighbours = {};
   bytes pool{limits::pool_default};
   bool accept_unknown = false;
+  /// A busy machine is no fault: long, but where a test is about it.
+  duration greeting_patience = std::chrono::minutes(1);
 };
 
 /// Opens a transport that must open.
@@ -170,6 +175,8 @@ inline std::unique_ptr<tcp_transport> opened(const peer_options& wanted, owner& 
   config.neighbours = wanted.neighbours;
   config.pool = wanted.pool;
   config.accept_unknown = wanted.accept_unknown;
+  config.connect_patience = std::chrono::minutes(1);
+  config.greeting_patience = wanted.greeting_patience;
   config.spawn = threads.spawn();
   auto made = tcp_transport::open(std::move(config), serves);
   CHECK(made);
