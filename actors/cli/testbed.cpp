@@ -182,11 +182,14 @@ void add_testbed(CLI::App& app, chosen& run) {
       ->excludes(job)
       ->check(CLI::Range(1, 1000000));
   c->add_option("--stages", o->stages,
-                "stages of the plan; default: what the job asks for, else the planner's choice");
+                "stages of the plan; default: what the job asks for, else the planner's choice")
+      ->check(CLI::Range(1, 64));
   c->add_option("--replicas", o->replicas, "replicas of each stage: one number, or one a stage")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   c->add_option("--shares", o->shares, "slices of each member, stage by stage, e.g. 3,1")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   c->add_option("--order", o->order,
                 "ids of peers in the order in which stages take them, e.g. 3,1,2")
       ->delimiter(',');

@@ -58,6 +58,9 @@ const std::vector<arrangement> arrangements{
      {"--peers", "3", "--stages", "1", "--replicas", "3", "--shares", "2,1,1", "--workers", "3"}},
     {"gpt", {"--peers", "4", "--stages", "2", "--replicas", "2", "--shares", "3,1,1,3"}},
     {"gpt", {"--peers", "4", "--stages", "2", "--replicas", "1,3", "--order", "2,4,3,1"}},
+    // The first peer, through which the job comes, has no part in these.
+    {"gpt", {"--peers", "3", "--stages", "2", "--replicas", "1", "--order", "2,3,1"}},
+    {"mlp", {"--peers", "2", "--stages", "1", "--replicas", "1", "--order", "2,1"}},
     {"resnet", {"--peers", "1", "--stages", "1", "--workers", "3"}},
     {"resnet", {"--peers", "2", "--stages", "1", "--replicas", "2", "--shares", "1,3"}},
     {"resnet", {"--peers", "3", "--stages", "2", "--replicas", "2,1", "--workers", "2"}},

@@ -63,6 +63,23 @@ std::string address_of(const perigee::actors::child& node) {
   return address;
 }
 
+/// Starts a test bed of `peers` stages that trains until it is stopped, and waits for its first
+/// steps.
+perigee::actors::child endless_bed(const temporary_folder& folder, const std::string& peers) {
+  auto bed =
+      perigee::test::start_perigee(folder, "bed",
+                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
+                                    "--peers", peers, "--stages", peers, "--no-verify", "--json"});
+  BOOST_REQUIRE(
+      eventually([&] { return last_event(text_of(bed.log()), "progress").value("step", 0U) > 2; }));
+  return bed;
+}
+
+/// Returns a part of the command line of the peers that a test bed started.
+std::string mark_of(const perigee::actors::child& bed) {
+  return "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+}
+
 /// Returns how many processes have `word` in their command line, this one apart.
 std::size_t processes_with(const std::string& word) {
   std::size_t count = 0;
@@ -154,14 +171,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_job_and_names_where) {
 
 BOOST_AUTO_TEST_CASE(a_peer_that_dies_stops_the_job_by_name) {
   const temporary_folder folder;
-  auto bed =
-      perigee::test::start_perigee(folder, "bed",
-                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
-                                    "--peers", "3", "--stages", "3", "--no-verify", "--json"});
-  BOOST_REQUIRE(eventually([&] {
-    const auto news = last_event(text_of(bed.log()), "progress");
-    return news.is_object() && news.value("step", 0U) > 2;
-  }));
+  auto bed = endless_bed(folder, "3");
   const auto children = text_of("/proc/" + std::to_string(bed.pid()) + "/task/" +
                                 std::to_string(bed.pid()) + "/children");
   std::istringstream list(children);
@@ -176,13 +186,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_dies_stops_the_job_by_name) {
 
 BOOST_AUTO_TEST_CASE(ctrl_c_leaves_no_orphans) {
   const temporary_folder folder;
-  auto bed =
-      perigee::test::start_perigee(folder, "bed",
-                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
-                                    "--peers", "3", "--stages", "3", "--no-verify", "--json"});
-  BOOST_REQUIRE(
-      eventually([&] { return last_event(text_of(bed.log()), "progress").value("step", 0U) > 0; }));
-  const std::string mark = "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+  auto bed = endless_bed(folder, "3");
+  const auto mark = mark_of(bed);
   BOOST_TEST(processes_with(mark) == 3U);
   kill(bed.pid(), SIGINT);
   BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
@@ -193,7 +198,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_while_the_peers_start_leaves_no_orphans) {
   const temporary_folder folder;
   auto bed = perigee::test::start_perigee(
       folder, "bed", {"testbed", "--job", job_file(folder, tiny_gpt(1000000)), "--peers", "3"});
-  const std::string mark = "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+  const auto mark = mark_of(bed);
   BOOST_REQUIRE(eventually([&] { return processes_with(mark) > 0; }));
   kill(bed.pid(), SIGINT);
   BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
@@ -220,13 +225,8 @@ BOOST_AUTO_TEST_CASE(ctrl_c_while_it_verifies_leaves_no_orphans) {
 
 BOOST_AUTO_TEST_CASE(a_test_bed_that_is_killed_leaves_no_orphans) {
   const temporary_folder folder;
-  auto bed =
-      perigee::test::start_perigee(folder, "bed",
-                                   {"testbed", "--job", job_file(folder, tiny_gpt(1000000)),
-                                    "--peers", "2", "--stages", "2", "--no-verify", "--json"});
-  BOOST_REQUIRE(
-      eventually([&] { return last_event(text_of(bed.log()), "progress").value("step", 0U) > 0; }));
-  const std::string mark = "--parent" + std::string(1, '\0') + std::to_string(bed.pid());
+  auto bed = endless_bed(folder, "2");
+  const auto mark = mark_of(bed);
   kill(bed.pid(), SIGKILL);
   bed.wait(std::chrono::seconds(10));
   BOOST_TEST(eventually([&] { return processes_with(mark) == 0; }));

@@ -20,7 +20,9 @@ std::string text_of(const std::string& path) {
 
 actors::child start_perigee(const temporary_folder& folder, const std::string& name,
                             std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), PERIGEE_BINARY);
+  // What a program that is killed leaves behind goes with the folder.
+  arguments.insert(arguments.begin(),
+                   {"/usr/bin/env", "TMPDIR=" + folder.file(""), PERIGEE_BINARY});
   auto started = actors::child::start(arguments, folder.file(name + ".log"));
   BOOST_REQUIRE(static_cast<bool>(started));
   return std::move(*started);

@@ -22,7 +22,8 @@ struct ended {
 /// Returns the whole file, empty if there is none.
 std::string text_of(const std::string& path);
 
-/// Starts `perigee ARGUMENTS…` with its output in `folder`/`name`.log.
+/// Starts `perigee ARGUMENTS…` with its output in `folder`/`name`.log and its temporary files in
+/// `folder`.
 actors::child start_perigee(const temporary_folder& folder, const std::string& name,
                             std::vector<std::string> arguments);
 
