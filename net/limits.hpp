@@ -36,6 +36,7 @@ inline constexpr std::size_t scratch_size = std::size_t{64} << 10U;  // unwanted
 // Time
 inline constexpr duration connect_patience = 2s;
 inline constexpr duration handshake_patience = 2s;
+inline constexpr duration lookup_patience = 5s;  // of the address we listen on
 inline constexpr duration back_off_min = 100ms;
 inline constexpr duration back_off_max = 2s;
 inline constexpr duration heard_period = 100ms;         // on_heard is not called more often

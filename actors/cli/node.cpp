@@ -5,7 +5,7 @@
 #include "actors/cli/signals.hpp"
 #include "actors/runtime.hpp"
 #include "kernels/calibrate.hpp"
-#include "net/tcp/socket.hpp"
+#include "net/tcp/address.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>

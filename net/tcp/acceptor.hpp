@@ -7,6 +7,7 @@
 // Threads     `loop` in one thread.
 #pragma once
 
+#include "net/tcp/address.hpp"
 #include "net/tcp/handshake.hpp"
 #include "net/tcp/link.hpp"
 #include "net/tcp/socket.hpp"

@@ -146,7 +146,8 @@ client::~client() = default;
 
 result<client> client::connect(const std::string& address, real_time deadline, const alarm* stop) {
   const caller us{{drawn_nonce() | 1U}, 1, link_role::client, "client"};
-  auto made = dial(us, address, deadline, stop);
+  resolver names;
+  auto made = dial(us, address, deadline, stop, names);
   if (!made) return made.why();
   auto p = std::make_unique<parts>(std::move(made->sockets), made->theirs.peer, stop);
   const auto first = framed(frame_kind::credit, encoded(credit{limits::window_max}));

@@ -28,37 +28,39 @@ result<hello> answer(int fd, const attempt& call) {
   return decoded_greeting(part);
 }
 
-/// Connects one channel and exchanges greetings on it.
-result<std::pair<unique_fd, hello>> greeted(const attempt& call, hello_channel channel) {
-  auto fd = connect_to(call.address, call.deadline, call.stop);
-  if (!fd) return fd.why();
+/// Exchanges greetings on a new connection.
+result<hello> greeted(int fd, const attempt& call, hello_channel channel) {
   const auto failed = [&](const error& why) {
     return error{why.code, "greeting " + call.address + ": " + why.what};
   };
   const auto ours = greeting(call.us, channel, call.nonce);
   // A greeting fits the empty buffer of a new connection: this does not wait.
-  if (auto sent = write_all(fd->get(), greeting_frame(ours)); !sent) return failed(sent.why());
-  auto theirs = answer(fd->get(), call);
+  if (auto sent = write_all(fd, greeting_frame(ours)); !sent) return failed(sent.why());
+  auto theirs = answer(fd, call);
   if (!theirs) return failed(theirs.why());
   if (theirs->nonce != call.nonce || theirs->channel != channel || theirs->peer == peer_id{}) {
     return failed({errc::malformed, "it answers another greeting"});
   }
-  return std::pair(std::move(*fd), *theirs);
+  return theirs;
 }
 
 }  // namespace
 
 result<dialled> dial(const caller& us, const std::string& address, real_time deadline,
-                     const alarm* stop) {
+                     const alarm* stop, resolver& names) {
   const attempt call{us, address, deadline, stop, drawn_nonce()};
-  auto control = greeted(call, hello_channel::control);
+  auto control = connect_to(address, deadline, stop, names);
   if (!control) return control.why();
-  auto bulk = greeted(call, hello_channel::bulk);
-  if (!bulk) return bulk.why();
-  if (bulk->second.peer != control->second.peer) {
+  auto theirs = greeted(control->get(), call, hello_channel::control);
+  if (!theirs) return theirs.why();
+  auto bulk = connect_to(remote_endpoint(control->get()), deadline, stop);
+  if (!bulk) return error{bulk.why().code, "cannot connect to " + address + ": " + bulk.why().what};
+  const auto again = greeted(bulk->get(), call, hello_channel::bulk);
+  if (!again) return again.why();
+  if (again->peer != theirs->peer) {
     return error{errc::malformed, "greeting " + address + ": two peers answer at one address"};
   }
-  return dialled{{std::move(control->first), std::move(bulk->first)}, control->second};
+  return dialled{{std::move(*control), std::move(*bulk)}, std::move(*theirs)};
 }
 
 }  // namespace perigee::net

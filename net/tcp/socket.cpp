@@ -2,22 +2,17 @@
 
 #include "net/limits.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <memory>
 #include <system_error>
 
 namespace perigee::net {
@@ -34,47 +29,6 @@ error system_error_of(int code) {
     words[0] = static_cast<char>(words[0] - 'A' + 'a');
   }
   return {errc::io, words};
-}
-
-struct host_port {
-  std::string host;
-  std::string port;
-};
-
-/// Splits `host:port`; an IPv6 host may stand in brackets.
-result<host_port> split(const std::string& address) {
-  const auto colon = address.rfind(':');
-  const error bad{errc::malformed,
-                  "address " + address + ": expected host:port, e.g. 127.0.0.1:7001"};
-  if (colon == std::string::npos || colon == 0) return bad;
-  host_port parts{address.substr(0, colon), address.substr(colon + 1)};
-  if (parts.host.size() > 2 && parts.host.front() == '[' && parts.host.back() == ']') {
-    parts.host = parts.host.substr(1, parts.host.size() - 2);
-  } else if (parts.host.find(':') != std::string::npos) {
-    return bad;
-  }
-  unsigned port = 0;
-  const auto* end = parts.port.data() + parts.port.size();
-  const auto read = std::from_chars(parts.port.data(), end, port);
-  if (read.ec != std::errc{} || read.ptr != end || port > 65535) return bad;
-  return parts;
-}
-
-using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-result<address_list> resolved(const std::string& address, int flags) {
-  const auto parts = split(address);
-  if (!parts) return parts.why();
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* found = nullptr;
-  const int failed = getaddrinfo(parts->host.c_str(), parts->port.c_str(), &hints, &found);
-  if (failed != 0) {
-    return error{errc::unavailable, "address " + address + ": " + gai_strerror(failed)};
-  }
-  return address_list(found, &freeaddrinfo);
 }
 
 void set_option(int fd, int level, int name, int value) {
@@ -103,22 +57,6 @@ result<void> wait_for(int fd, short events, real_time deadline, const alarm* sto
   }
 }
 
-result<unique_fd> connected(const addrinfo& to, real_time deadline, const alarm* stop) {
-  unique_fd fd(socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return system_error_of(errno);
-  if (connect(fd.get(), to.ai_addr, to.ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return system_error_of(errno);
-    if (auto done = wait_for(fd.get(), POLLOUT, deadline, stop); !done) return done.why();
-    int failed = 0;
-    socklen_t size = sizeof failed;
-    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failed, &size);
-    if (failed != 0) return system_error_of(failed);
-  }
-  set_blocking(fd.get(), true);
-  set_link_options(fd.get());
-  return fd;
-}
-
 }  // namespace
 
 unique_fd& unique_fd::operator=(unique_fd&& other) noexcept {
@@ -142,65 +80,47 @@ bool alarm::raised() const noexcept {
   return poll(&watched, 1, 0) == 1;
 }
 
-result<unique_fd> listen_on(const std::string& address) {
-  auto list = resolved(address, AI_PASSIVE);
-  if (!list) return error{list.why().code, "cannot listen on " + list.why().what};
-  const addrinfo& at = **list;
-  unique_fd fd(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+result<unique_fd> listen_at(const endpoint& where) {
+  unique_fd fd(socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return system_error_of(errno);
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (bind(fd.get(), at.ai_addr, at.ai_addrlen) != 0 ||
+  if (bind(fd.get(), where.address(), where.size) != 0 ||
       listen(fd.get(), limits::backlog_max) != 0) {
     const int failed = errno;
-    return error{errc::io, "cannot listen on " + address + ": " + system_error_of(failed).what +
+    return error{errc::io, system_error_of(failed).what +
                                (failed == EADDRINUSE ? "; choose another --listen" : "")};
   }
   return fd;
 }
 
-result<unique_fd> connect_to(const std::string& address, real_time deadline, const alarm* stop) {
-  auto list = resolved(address, 0);
-  if (!list) return list.why();
-  error last{errc::unavailable, "no address"};
-  for (const addrinfo* at = list->get(); at != nullptr; at = at->ai_next) {
-    auto made = connected(*at, deadline, stop);
-    if (made) return made;
-    last = made.why();
+result<unique_fd> connect_to(const endpoint& where, real_time deadline, const alarm* stop) {
+  unique_fd fd(socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return system_error_of(errno);
+  if (connect(fd.get(), where.address(), where.size) != 0) {
+    if (errno != EINPROGRESS) return system_error_of(errno);
+    if (auto done = wait_for(fd.get(), POLLOUT, deadline, stop); !done) return done.why();
+    int failed = 0;
+    socklen_t size = sizeof failed;
+    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failed, &size);
+    if (failed != 0) return system_error_of(failed);
   }
-  return error{last.code, "cannot connect to " + address + ": " + last.what};
+  set_blocking(fd.get(), true);
+  set_link_options(fd.get());
+  return fd;
 }
 
-std::string local_address(int fd) {
-  sockaddr_storage at{};
-  socklen_t size = sizeof at;
-  getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size);
-  std::array<char, INET6_ADDRSTRLEN> host{};
-  std::string made;
-  if (at.ss_family == AF_INET6) {
-    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(at);
-    inet_ntop(AF_INET6, &v6.sin6_addr, host.data(), host.size());
-    return made.append("[")
-        .append(host.data())
-        .append("]:")
-        .append(std::to_string(ntohs(v6.sin6_port)));
-  }
-  const auto& v4 = reinterpret_cast<const sockaddr_in&>(at);
-  inet_ntop(AF_INET, &v4.sin_addr, host.data(), host.size());
-  return made.append(host.data()).append(":").append(std::to_string(ntohs(v4.sin_port)));
+endpoint local_endpoint(int fd) {
+  endpoint at;
+  at.size = sizeof at.storage;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&at.storage), &at.size);
+  return at;
 }
 
-bool loopback_only(std::string_view address) {
-  std::string host(address);
-  if (host.starts_with('[')) {
-    host = host.substr(1, host.find(']') - 1);
-  } else if (std::count(host.begin(), host.end(), ':') == 1) {
-    host = host.substr(0, host.find(':'));
-  }
-  if (host == "localhost") return true;
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24U) == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+endpoint remote_endpoint(int fd) {
+  endpoint at;
+  at.size = sizeof at.storage;
+  getpeername(fd, reinterpret_cast<sockaddr*>(&at.storage), &at.size);
+  return at;
 }
 
 void set_link_options(int fd) {

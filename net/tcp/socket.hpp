@@ -1,4 +1,4 @@
-// TCP sockets: owning descriptors, addresses, and reading and writing whole ranges of bytes.
+// TCP sockets: owning descriptors, and reading and writing whole ranges of bytes.
 //
 // Guarantees  an interrupted call is repeated; a broken connection is an error and never a signal;
 //             waiting ends at a deadline or when `alarm` is raised.
@@ -8,12 +8,12 @@
 #include "proto/base/result.hpp"
 #include "proto/base/units.hpp"
 
+#include <sys/socket.h>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 namespace perigee::net {
@@ -54,19 +54,23 @@ private:
   unique_fd event_;
 };
 
-/// Listens on `host:port` (port 0: any). The error names the address and what to do.
-result<unique_fd> listen_on(const std::string& address);
+/// Where a socket is, as the kernel says it.
+struct endpoint {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  [[nodiscard]] const sockaddr* address() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&storage);
+  }
+  [[nodiscard]] int family() const noexcept { return storage.ss_family; }
+};
 
+result<unique_fd> listen_at(const endpoint& where);
 /// Returns the connected socket, in blocking mode. Fails with `timed_out` at the deadline, and
 /// with `unavailable` when the alarm is raised.
-result<unique_fd> connect_to(const std::string& address, real_time deadline, const alarm* stop);
+result<unique_fd> connect_to(const endpoint& where, real_time deadline, const alarm* stop);
 
-/// Returns `host:port` the socket is bound to.
-std::string local_address(int fd);
-
-/// Says whether every connection to `address` (`host` or `host:port`) stays on this machine:
-/// 127.0.0.0/8, ::1 or localhost.
-[[nodiscard]] bool loopback_only(std::string_view address);
+[[nodiscard]] endpoint local_endpoint(int fd);
+[[nodiscard]] endpoint remote_endpoint(int fd);
 
 /// Switches off Nagle's delay and makes the kernel notice a dead path.
 void set_link_options(int fd);

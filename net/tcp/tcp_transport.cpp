@@ -1,5 +1,6 @@
 #include "net/tcp/tcp_transport.hpp"
 
+#include "net/tcp/address.hpp"
 #include "net/tcp/dial.hpp"
 #include "net/tcp/switchboard.hpp"
 
@@ -28,6 +29,7 @@ struct tcp_transport::parts {
         serves(to),
         guests(guests_of(config)),
         us{config.self, config.incarnation, link_role::peer, config.name},
+        names(config.lookup),
         runners(config.spawn),
         links(runners),
         door(std::move(listening), us,
@@ -51,6 +53,7 @@ struct tcp_transport::parts {
   const caller us;
   std::atomic<std::uint64_t> dropped{0};
   alarm stopping;
+  resolver names;
   crew runners;
   switchboard links;
   acceptor door;
@@ -77,7 +80,7 @@ result<void> tcp_transport::parts::add(const hello& theirs, channels made) {
 
 result<void> tcp_transport::parts::reach(const tcp_neighbour& whom) {
   const auto deadline = std::chrono::steady_clock::now() + config.connect_patience;
-  auto made = dial(us, whom.address, deadline, &stopping);
+  auto made = dial(us, whom.address, deadline, &stopping, names);
   if (!made) return made.why();
   if (made->theirs.peer != whom.peer || role_of(made->theirs) != link_role::peer) {
     ++dropped;

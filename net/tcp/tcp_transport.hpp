@@ -17,6 +17,7 @@
 #include "net/crew.hpp"
 #include "net/limits.hpp"
 #include "net/tcp/acceptor.hpp"
+#include "net/tcp/address.hpp"
 #include "net/tcp/link.hpp"
 #include "net/transport.hpp"
 
@@ -42,6 +43,7 @@ struct tcp_config {
   bool held = false;                 // nobody is dialled or accepted before `start`
   duration connect_patience = limits::connect_patience;     // of one attempt to link
   duration greeting_patience = limits::handshake_patience;  // with who connects
+  resolver::lookup lookup = resolver::by_system;            // of neighbours' names
   spawner spawn;
 };
 

@@ -1,7 +1,7 @@
 #include "tests/bench/peers.hpp"
 
 #include "actors/cli/peers_file.hpp"
-#include "net/tcp/socket.hpp"
+#include "net/tcp/address.hpp"
 #include "tests/bench/measure.hpp"
 
 #include <poll.h>

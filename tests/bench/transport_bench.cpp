@@ -1,6 +1,6 @@
 #include "tests/bench/transport_bench.hpp"
 
-#include "net/tcp/socket.hpp"
+#include "net/tcp/address.hpp"
 #include "net/tcp/tcp_transport.hpp"
 #include "tests/net/child_peer.hpp"
 

@@ -42,7 +42,8 @@ struct impatient_peer {
 
 /// A link of a raw client, greeted and ready to misbehave.
 channels greeted(const tcp_transport& net) {
-  auto made = dial({{77}, 1, link_role::client, "raw"}, net.address(), soon(), nullptr);
+  resolver names;
+  auto made = dial({{77}, 1, link_role::client, "raw"}, net.address(), soon(), nullptr, names);
   CHECK(made);
   return std::move(made->sockets);
 }
@@ -134,9 +135,10 @@ BOOST_AUTO_TEST_CASE(a_greeting_with_another_magic_is_closed) {
 
 BOOST_AUTO_TEST_CASE(a_client_with_the_identity_of_a_peer_is_closed) {
   two_peers peers;
+  resolver names;
   for (const peer_id whose : {p1, p2, peer_id{}}) {
     const caller us{whose, 9, link_role::client, ""};
-    BOOST_TEST(!dial(us, peers.net2->address(), soon(), nullptr));
+    BOOST_TEST(!dial(us, peers.net2->address(), soon(), nullptr, names));
   }
   BOOST_TEST(peers.net2->dropped() == 3U);
   BOOST_TEST(peers.at2.lines().size() == 1U);

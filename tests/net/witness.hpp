@@ -163,6 +163,7 @@ struct peer_options {
   bool accept_unknown = false;
   /// A busy machine is no fault: long, but where a test is about it.
   duration greeting_patience = std::chrono::minutes(1);
+  resolver::lookup lookup = resolver::by_system;
 };
 
 /// Opens a transport that must open.
@@ -177,6 +178,7 @@ inline std::unique_ptr<tcp_transport> opened(const peer_options& wanted, owner& 
   config.accept_unknown = wanted.accept_unknown;
   config.connect_patience = std::chrono::minutes(1);
   config.greeting_patience = wanted.greeting_patience;
+  config.lookup = wanted.lookup;
   config.spawn = threads.spawn();
   auto made = tcp_transport::open(std::move(config), serves);
   CHECK(made);
