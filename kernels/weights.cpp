@@ -18,9 +18,13 @@ result<model_graph> graph_of(const specification& spec, const dataset_info& data
   return build_model(spec.model, data, {spec.micro_batch, pass_kind::training, spec.isa});
 }
 
+layer_layout layout_in(const specification& spec, const layer_graph& layer) {
+  return layout_of(layer, optimizer(spec.optimizer).moment_count());
+}
+
 result<std::vector<named_tensor>> named(const specification& spec, const layer_graph& layer,
                                         std::span<const std::byte> state) {
-  const layer_layout layout = layout_of(layer, optimizer(spec.optimizer).moment_count());
+  const layer_layout layout = layout_in(spec, layer);
   if (state.size() != layout.state_floats() * sizeof(float))
     return error{errc::malformed, "state of layer " + layer.name + ": " +
                                       std::to_string(state.size()) + " bytes, the model has " +
@@ -49,6 +53,16 @@ result<std::vector<named_tensor>> parameters_of(const specification& spec, std::
   auto data = open_dataset(spec.data, spec.model.context);
   if (!data) return data.why();
   return parameters_of(spec, (*data)->info(), layer, state);
+}
+
+result<std::vector<bytes>> state_sizes(const specification& spec, const dataset_info& data) {
+  auto model = graph_of(spec, data);
+  if (!model) return model.why();
+  std::vector<bytes> sizes;
+  for (const auto& layer : model->layers) {
+    sizes.push_back({layout_in(spec, layer).state_floats() * sizeof(float)});
+  }
+  return sizes;
 }
 
 result<tensor_file> weights_of(const specification& spec, const dataset_info& data,

@@ -23,6 +23,9 @@ result<std::vector<named_tensor>> parameters_of(const specification& spec, const
                                                 std::uint32_t layer,
                                                 std::span<const std::byte> state);
 
+/// Returns how large the state of each layer is.
+result<std::vector<bytes>> state_sizes(const specification& spec, const dataset_info& data);
+
 /// Returns the whole model's file from the states of all its layers, in layer order.
 result<tensor_file> weights_of(const specification& spec, const dataset_info& data,
                                std::span<const std::span<const std::byte>> states);

@@ -42,32 +42,52 @@ std::string address_of(const status_report& report, peer_id peer) {
   return {};
 }
 
-result<std::vector<std::byte>> state_from(net::client& holder, const progress& job,
-                                          std::uint32_t layer) {
-  if (auto asked = holder.tell(state_request{job.job, layer}); !asked) return asked.why();
-  const tensor_ref ref{tensor_kind::state, job.step, layer, 0};
-  return holder.receive_tensor({job.job, digest_of(job.current), ref, {}},
-                               net::deadline_in(transfer_patience));
-}
-
-result<void> add_layer(kernels::tensor_file& file, const specification& spec, std::uint32_t layer,
-                       std::span<const std::byte> state) {
-  auto named = kernels::parameters_of(spec, layer, state);
+result<void> add_layer(kernels::tensor_file& file,
+                       result<std::vector<kernels::named_tensor>> named) {
   if (!named) return named.why();
   std::move(named->begin(), named->end(), std::back_inserter(file.tensors));
   return {};
 }
 
-result<void> add_stage(kernels::tensor_file& file, const job_record& job, const progress& at,
-                       const stage& s, net::client& holder) {
-  for (std::uint32_t i = 0; i < s.layer_count; ++i) {
-    const std::uint32_t layer = s.layer_first + i;
-    auto state = state_from(holder, at, layer);
+/// What is collected: the job as it ended, and how large each layer's state is.
+struct finished_model {
+  const job_record& job;
+  const progress& at;
+  kernels::dataset_info data;
+  std::vector<bytes> sizes;
+};
+
+result<finished_model> model_of(const job_record& job, const progress& at) {
+  auto data = kernels::open_dataset(job.spec.data, job.spec.model.context);
+  if (!data) return data.why();
+  auto sizes = kernels::state_sizes(job.spec, (*data)->info());
+  if (!sizes) return sizes.why();
+  return finished_model{job, at, (*data)->info(), std::move(*sizes)};
+}
+
+result<std::vector<std::byte>> state_from(net::client& holder, const finished_model& model,
+                                          std::uint32_t layer) {
+  if (layer >= model.sizes.size()) return error{errc::malformed, "the model has no such layer"};
+  const state_request question{model.job.job, layer};
+  if (auto asked = holder.tell(question, net::deadline_in(answer_patience)); !asked) {
+    return asked.why();
+  }
+  const tensor_ref ref{tensor_kind::state, model.at.step, layer, 0};
+  return holder.receive_tensor(
+      {model.job.job, digest_of(model.at.current), ref, model.sizes[layer]},
+      net::deadline_in(transfer_patience));
+}
+
+result<void> add_stage(kernels::tensor_file& file, const finished_model& model, const stage& s,
+                       net::client& holder) {
+  for (std::uint32_t layer = s.layer_first; layer < s.layer_first + s.layer_count; ++layer) {
+    auto state = state_from(holder, model, layer);
     if (!state) {
       return error{state.why().code, "layer " + std::to_string(layer) + " from " +
                                          text(s.group[0].peer) + ": " + state.why().what};
     }
-    if (auto added = add_layer(file, job.spec, layer, *state); !added) return added;
+    auto named = kernels::parameters_of(model.job.spec, model.data, layer, *state);
+    if (auto added = add_layer(file, std::move(named)); !added) return added;
   }
   return {};
 }
@@ -80,12 +100,14 @@ result<kernels::tensor_file> collect(net::client& via, const job_record& job,
   if (!report) return report.why();
   auto at = finished_job(*report, job.job);
   if (!at) return at.why();
+  const auto model = model_of(job, *at);
+  if (!model) return model.why();
   kernels::tensor_file file;
   for (const auto& s : at->current.stages) {
     const auto address = address_of(*report, s.group[0].peer);
     auto holder = net::client::connect(address, net::deadline_in(answer_patience), stop);
     if (!holder) return holder.why();
-    if (auto added = add_stage(file, job, *at, s, *holder); !added) return added.why();
+    if (auto added = add_stage(file, *model, s, *holder); !added) return added.why();
   }
   file.metadata["job"] = text(job.job);
   file.metadata["steps"] = std::to_string(at->step);
@@ -100,7 +122,8 @@ result<kernels::tensor_file> collect(const runtime& from, const job_record& job,
       const auto state = from.state_of(last, layer);
       if (state.empty())
         return error{errc::unavailable, "layer " + std::to_string(layer) + " is not held here"};
-      if (auto added = add_layer(file, job.spec, layer, state); !added) return added.why();
+      auto named = kernels::parameters_of(job.spec, layer, state);
+      if (auto added = add_layer(file, std::move(named)); !added) return added.why();
     }
   }
   file.metadata["job"] = text(job.job);

@@ -50,7 +50,7 @@ result<void> submit(net::client& peer, const job_record& what) {
   if (told == nullptr)
     return error{errc::malformed, "the peer answered a submission with something else"};
   if (!told->accepted) return told->why;
-  return peer.tell(subscription{what.job});
+  return peer.tell(subscription{what.job}, net::deadline_in(answer_patience));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ bool acceptor::advance(place who) {
     if (who->wanted > prefix_size || who->data.size() < prefix_size) continue;
     const std::span<const std::byte, prefix_size> prefix(who->data.data(), prefix_size);
     const auto size = announced(prefix, frame_kind::hello, limits::hello_max);
-    if (!size || *size == 0) return false;
+    if (!size) return false;
     who->wanted = prefix_size + *size;
   }
   return greet(who);

@@ -1,8 +1,6 @@
 #include "net/tcp/bulk_receiver.hpp"
 
 #include "net/limits.hpp"
-#include "net/tcp/frame.hpp"
-#include "net/tcp/socket.hpp"
 #include "proto/digest.hpp"
 
 #include <algorithm>
@@ -37,12 +35,8 @@ result<void> judged(const chunk_header& next, std::uint64_t credit) {
 
 }  // namespace
 
-bulk_receiver::bulk_receiver(int fd, bytes window, hooks to)
-    : fd_(fd),
-      window_(window),
-      to_(std::move(to)),
-      scratch_(limits::scratch_size),
-      credit_(window.count) {}
+bulk_receiver::bulk_receiver(bytes window, hooks to)
+    : window_(window), to_(std::move(to)), scratch_(limits::scratch_size), credit_(window.count) {}
 
 error bulk_receiver::read_loop() {
   while (true) {
@@ -68,12 +62,12 @@ result<void> bulk_receiver::read_chunk() {
 
 result<chunk_header> bulk_receiver::read_header() {
   frame_prefix prefix{};
-  if (auto got = read_exactly(fd_, prefix, to_.heard); !got) return got.why();
+  if (auto got = to_.read(prefix); !got) return got.why();
   const auto size = announced(prefix, frame_kind::chunk, limits::chunk_header_max);
   if (!size) return size.why();
   std::array<std::byte, limits::chunk_header_max> header;
   const auto part = std::span(header).first(*size);
-  if (auto got = read_promised(fd_, part, to_.heard); !got) return got.why();
+  if (auto got = read_promised(to_.read, part); !got) return got.why();
   auto decoded = decoded_chunk_header(part);
   if (!decoded) return malformed(decoded.why().what);
   return decoded;
@@ -95,7 +89,7 @@ result<void> bulk_receiver::begin(incoming& line, const chunk_header& next) {
 result<void> bulk_receiver::take(incoming& line, const chunk_header& next) {
   if (line.room.empty()) return drain(next.length);
   const auto part = line.room.subspan(next.offset, next.length);
-  if (auto got = read_promised(fd_, part, to_.heard); !got) return got;
+  if (auto got = read_promised(to_.read, part); !got) return got;
   if (checksum_of(part) != next.checksum) return malformed("wrong checksum");
   return {};
 }
@@ -103,7 +97,7 @@ result<void> bulk_receiver::take(incoming& line, const chunk_header& next) {
 result<void> bulk_receiver::drain(std::uint64_t size) {
   while (size > 0) {
     const auto part = std::span(scratch_).first(std::min<std::uint64_t>(size, scratch_.size()));
-    if (auto got = read_promised(fd_, part, to_.heard); !got) return got;
+    if (auto got = read_promised(to_.read, part); !got) return got;
     size -= part.size();
   }
   return {};

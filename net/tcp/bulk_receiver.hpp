@@ -7,6 +7,7 @@
 #pragma once
 
 #include "net/tcp/bulk_sender.hpp"
+#include "net/tcp/frame.hpp"
 #include "net/transport.hpp"
 #include "proto/codec.hpp"
 
@@ -22,15 +23,15 @@ namespace perigee::net {
 class bulk_receiver {
 public:
   struct hooks {
+    byte_source read;
     std::function<std::span<std::byte>(const tensor_label&)> room_for;  // empty: not wanted
     std::function<void(const tensor_label&)> arrived;
     std::function<void()> dropped;     // a tensor that is not wanted
-    std::function<void()> heard;       // whenever bytes came
     std::function<void(bytes)> grant;  // tell the sender
   };
 
-  /// `fd` stays the caller's; `window` is what `fd`'s other end may have under way.
-  bulk_receiver(int fd, bytes window, hooks to);
+  /// `window` is what the other end may have under way.
+  bulk_receiver(bytes window, hooks to);
 
   /// Returns why it cannot go on.
   error read_loop();
@@ -54,7 +55,6 @@ private:
   result<void> drain(std::uint64_t size);
   void consumed(std::uint64_t size);
 
-  const int fd_;
   const bytes window_;
   const hooks to_;
   std::array<incoming, tensor_class_count> lines_;

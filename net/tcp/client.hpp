@@ -3,7 +3,9 @@
 //
 // Guarantees  pings are answered while a call waits; a call that timed out loses nothing of the
 //             messages that come later (a tensor it waited for is lost, and the connection with
-//             it). A raised alarm ends any wait with `unavailable`.
+//             it). A raised alarm ends any wait with `unavailable`. A message of a kind we do not
+//             know is skipped; what breaks the rules ends the connection, and every later call says
+//             so. Nothing is allocated for a frame or a tensor of a size that is not allowed.
 // Threads     one.
 #pragma once
 
@@ -31,14 +33,19 @@ public:
   /// Returns who answers at the address.
   [[nodiscard]] peer_id peer() const;
 
-  result<void> tell(const message& what);
+  /// Returns how many messages of a kind we do not know, and tensors nobody asked for, came.
+  [[nodiscard]] std::uint64_t dropped() const;
+
+  /// Returns when the kernel has all of it. At the deadline the rest waits, and goes while a later
+  /// call does.
+  result<void> tell(const message& what, real_time deadline);
   /// Sends and returns the next message that comes.
   result<message> ask(const message& what, real_time deadline);
   result<message> next(real_time deadline);
 
-  /// Returns the bytes of a tensor, or `unavailable` with the peer's reason when it answers with
-  /// `missing`. Job and tensor must be those of `expected`; its plan digest does not count, nor
-  /// does a size of 0. Messages that come meanwhile wait for `next`.
+  /// Returns the bytes of a tensor; `unavailable` with the peer's reason when it answers with
+  /// `missing`, `malformed` when it has another size. Job, tensor and size must be those of
+  /// `expected`, its plan digest does not count. Messages that come meanwhile wait for `next`.
   result<std::vector<std::byte>> receive_tensor(const tensor_label& expected, real_time deadline);
 
 private:

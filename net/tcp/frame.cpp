@@ -1,7 +1,6 @@
 #include "net/tcp/frame.hpp"
 
 #include "net/limits.hpp"
-#include "net/tcp/socket.hpp"
 
 #include <cstring>
 #include <string>
@@ -52,27 +51,30 @@ result<std::size_t> announced(std::span<const std::byte, prefix_size> prefix, fr
   if (fields.kind != static_cast<std::uint32_t>(kind)) {
     return error{errc::malformed, "malformed frame: unexpected kind"};
   }
+  if (fields.size == 0) return error{errc::malformed, "malformed frame: it is empty"};
   if (fields.size > size_max) return too_large(fields.size, size_max);
   return std::size_t{fields.size};
 }
 
-result<void> read_promised(int fd, std::span<std::byte> into, const std::function<void()>& heard) {
-  auto got = read_exactly(fd, into, heard);
+result<std::size_t> announced_on_control(std::span<const std::byte, prefix_size> prefix) {
+  const auto kind = static_cast<frame_kind>(fields_of(prefix).kind);
+  const bool is_credit = kind == frame_kind::credit;
+  return announced(prefix, is_credit ? kind : frame_kind::message, limits::control_frame_max);
+}
+
+result<void> read_promised(const byte_source& from, std::span<std::byte> into) {
+  auto got = from(into);
   if (got || got.why().code != errc::unavailable) return got;
   return error{errc::malformed, got.why().what + " in the middle of a frame"};
 }
 
-result<frame> read_control_frame(int fd, const std::function<void()>& heard) {
+result<frame> read_control_frame(const byte_source& from) {
   frame_prefix prefix{};
-  if (auto got = read_exactly(fd, prefix, heard); !got) return got.why();
-  const auto kind = static_cast<frame_kind>(fields_of(prefix).kind);
-  if (kind != frame_kind::message && kind != frame_kind::credit) {
-    return error{errc::malformed, "malformed frame: unexpected kind"};
-  }
-  const auto size = announced(prefix, kind, limits::control_frame_max);
+  if (auto got = from(prefix); !got) return got.why();
+  const auto size = announced_on_control(prefix);
   if (!size) return size.why();
-  frame made{kind, std::vector<std::byte>(*size)};
-  if (auto got = read_promised(fd, made.payload, heard); !got) return got.why();
+  frame made{static_cast<frame_kind>(fields_of(prefix).kind), std::vector<std::byte>(*size)};
+  if (auto got = read_promised(from, made.payload); !got) return got.why();
   return made;
 }
 

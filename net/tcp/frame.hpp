@@ -4,7 +4,8 @@
 //
 //   | size: u32 | kind: u32 | size bytes |        little endian; size without the prefix
 //
-// Guarantees  no byte is allocated or read for a frame before its length is found within bounds.
+// Guarantees  no byte is allocated or read for a frame before its length is found within bounds. No
+//             frame is empty.
 #pragma once
 
 #include "proto/base/result.hpp"
@@ -43,15 +44,21 @@ struct prefix_fields {
 /// Returns prefix and payload in one piece.
 [[nodiscard]] std::vector<std::byte> framed(frame_kind kind, std::span<const std::byte> payload);
 
-/// Says why a frame announced by `prefix` cannot be read as one of `kind`.
+/// Returns how long a frame announced by `prefix` is, or why it cannot be read as one of `kind`.
 [[nodiscard]] result<std::size_t> announced(std::span<const std::byte, prefix_size> prefix,
                                             frame_kind kind, std::size_t size_max);
+/// The same for CONTROL, where a message or a credit may come.
+[[nodiscard]] result<std::size_t> announced_on_control(
+    std::span<const std::byte, prefix_size> prefix);
+
+/// Fills a range from a connection, or says why it cannot.
+using byte_source = std::function<result<void>(std::span<std::byte> into)>;
 
 /// Reads what an earlier part of the frame promised: an end of the connection before all of it came
 /// is `malformed`.
-result<void> read_promised(int fd, std::span<std::byte> into, const std::function<void()>& heard);
+result<void> read_promised(const byte_source& from, std::span<std::byte> into);
 
-/// Reads one frame of CONTROL: a message or a credit. `heard` is called whenever bytes came.
-result<frame> read_control_frame(int fd, const std::function<void()>& heard);
+/// Reads one frame of CONTROL.
+result<frame> read_control_frame(const byte_source& from);
 
 }  // namespace perigee::net

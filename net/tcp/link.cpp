@@ -26,14 +26,20 @@ link::link(link_terms terms, channels sockets, owner& to, std::atomic<std::uint6
       dropped_(dropped),
       control_(sockets_.control.get()),
       sender_(sockets_.bulk.get()),
-      receiver_(sockets_.bulk.get(), terms.window,
-                {[this](const tensor_label& l) { return owner_.room_for(terms_.peer, l); },
+      receiver_(terms.window,
+                {source_of(sockets_.bulk.get()),
+                 [this](const tensor_label& l) { return owner_.room_for(terms_.peer, l); },
                  [this](const tensor_label& l) { owner_.on_arrived(terms_.peer, l); },
-                 [this] { ++dropped_; }, [this] { heard(); },
+                 [this] { ++dropped_; },
                  [this](bytes more) {
                    // Fails only when the link is broken, which its reader finds out by itself.
                    (void)control_.put(frame_kind::credit, encoded(credit{more.count}));
                  }}) {}
+
+byte_source link::source_of(int fd) {
+  return
+      [this, fd](std::span<std::byte> into) { return read_exactly(fd, into, [this] { heard(); }); };
+}
 
 void link::start(crew& runners, std::function<void()> ended) {
   ended_ = std::move(ended);
@@ -57,8 +63,9 @@ void link::read_control(crew& runners) {
         [&l](const tensor_label& label) { l.owner_.on_transmitted(l.terms_.peer, label, true); });
   });
   auto going = control_.put(frame_kind::credit, encoded(credit{terms_.window.count}));
+  const auto source = source_of(sockets_.control.get());
   while (going) {
-    const auto next = read_control_frame(sockets_.control.get(), [this] { heard(); });
+    const auto next = read_control_frame(source);
     going = next ? take(*next) : next.why();
   }
   close(going.why());

@@ -49,6 +49,7 @@ public:
   [[nodiscard]] link_figures figures() const;
 
 private:
+  byte_source source_of(int fd);
   void read_control(crew& runners);
   result<void> take(const frame& what);
   result<void> take_message(std::span<const std::byte> payload);

@@ -134,13 +134,6 @@ void set_link_options(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(patience));
 }
 
-void set_read_patience(int fd, duration patience) {
-  using namespace std::chrono;
-  const auto whole_us = std::max<std::int64_t>(duration_cast<microseconds>(patience).count(), 1);
-  const timeval value{whole_us / 1'000'000, whole_us % 1'000'000};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
-}
-
 void set_blocking(int fd, bool blocking) {
   const int flags = fcntl(fd, F_GETFL);
   fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
@@ -151,7 +144,6 @@ result<void> read_exactly(int fd, std::span<std::byte> into, const std::function
     const auto got = recv(fd, into.data(), into.size(), 0);
     if (got == 0) return closed_by_peer();
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return error{errc::timed_out, "no answer in time"};
     if (got < 0) return system_error_of(errno);
     into = into.subspan(static_cast<std::size_t>(got));
     if (heard) heard();

@@ -75,8 +75,6 @@ result<unique_fd> connect_to(const endpoint& where, real_time deadline, const al
 /// Switches off Nagle's delay and makes the kernel notice a dead path.
 void set_link_options(int fd);
 void set_blocking(int fd, bool blocking);
-/// A single wait of `read_exactly` then ends with `timed_out` after `patience`.
-void set_read_patience(int fd, duration patience);
 
 /// Fills `into`. `heard`, if not empty, is called whenever bytes came. An orderly end before the
 /// first byte and in the middle are both `unavailable`, "closed by peer".

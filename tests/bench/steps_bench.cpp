@@ -88,7 +88,9 @@ result<std::vector<mark>> watch(peers& swarm, const job_record& job, std::size_t
   const auto* told = std::get_if<receipt>(&*answer);
   if (told == nullptr || !told->accepted)
     return told == nullptr ? error{errc::malformed, "no receipt of a submission"} : told->why;
-  if (auto asked = swarm.first().tell(subscription{job.job}); !asked) return asked.why();
+  if (auto asked = swarm.first().tell(subscription{job.job}, net::deadline_in(step_patience));
+      !asked)
+    return asked.why();
   std::vector<mark> marks;
   while (marks.size() < count) {
     const auto came = swarm.first().next(net::deadline_in(step_patience));

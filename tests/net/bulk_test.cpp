@@ -40,11 +40,13 @@ struct receiving {
 
   explicit receiving(std::size_t room_size, std::uint64_t window = 100'000)
       : room(room_size),
-        receiver(ends.there.get(), {window},
-                 {[this](const tensor_label&) { return std::span(room); },
-                  [this](const tensor_label& l) { lines.push_back("arrived " + text(l.what)); },
-                  [this] { lines.push_back("dropped"); }, [] {},
-                  [this](bytes more) { lines.push_back("grant " + text(more)); }}) {}
+        receiver(
+            {window},
+            {[this](std::span<std::byte> into) { return read_exactly(ends.there.get(), into); },
+             [this](const tensor_label&) { return std::span(room); },
+             [this](const tensor_label& l) { lines.push_back("arrived " + text(l.what)); },
+             [this] { lines.push_back("dropped"); },
+             [this](bytes more) { lines.push_back("grant " + text(more)); }}) {}
 
   void write(const chunk_header& header, std::span<const std::byte> data) {
     CHECK(write_all(ends.here.get(), framed(frame_kind::chunk, encoded(header).view()), data));
