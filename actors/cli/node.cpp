@@ -20,6 +20,7 @@ namespace {
 
 struct node_options {
   std::string listen = "127.0.0.1:7001";
+  bool listen_given = false;
   std::string peers;
   std::uint64_t id = 0;
   std::string name;
@@ -45,6 +46,11 @@ result<void> take_place(const node_options& o, std::vector<peer_record> list,
     if (!me) {
       config.members.push_back(std::move(p));
       continue;
+    }
+    if (o.listen_given && p.address != o.listen) {
+      return error{errc::malformed,
+                   fmt::format("{}: peer {} listens on {}, not on {}; leave out --listen or --id",
+                               o.peers, p.peer.value, p.address, o.listen)};
     }
     config.self.peer = p.peer;
     config.self.name = p.name;
@@ -137,8 +143,9 @@ void add_node(CLI::App& app, chosen& run) {
   auto* c = app.add_subcommand("node", "one peer; runs until Ctrl-C");
   c->footer(
       "Example: perigee node --listen 127.0.0.1:7001 --peers peers.toml --workers 2 --memory 8GiB");
-  c->add_option("--listen", o->listen, "address to listen on, HOST:PORT; port 0 = any")
-      ->capture_default_str();
+  auto* listen =
+      c->add_option("--listen", o->listen, "address to listen on, HOST:PORT; port 0 = any")
+          ->capture_default_str();
   c->add_option("--peers", o->peers, "TOML file that lists the swarm: [[peer]] id, name, address");
   c->add_option("--id", o->id, "which peer of the list this is; default: the one with our address");
   c->add_option("--name", o->name, "name for people");
@@ -158,7 +165,10 @@ void add_node(CLI::App& app, chosen& run) {
   c->add_flag("--json", o->json, "one JSON object a line");
   c->add_flag("--verbose", o->verbose, "print details");
   c->add_option("--parent", o->parent, "end when this process ends")->group("");
-  c->callback([o, &run] { run = [o] { return run_node(*o); }; });
+  c->callback([o, listen, &run] {
+    o->listen_given = listen->count() > 0;
+    run = [o] { return run_node(*o); };
+  });
 }
 
 }  // namespace perigee::actors

@@ -113,6 +113,19 @@ BOOST_AUTO_TEST_CASE(an_address_that_strangers_reach_needs_insecure) {
   BOOST_TEST(contains(run.output, "--insecure"));
 }
 
+BOOST_AUTO_TEST_CASE(an_id_that_contradicts_the_address_is_refused) {
+  const temporary_folder folder;
+  const auto peers = folder.write("peers.toml",
+                                  "[[peer]]\nid = 1\naddress = \"127.0.0.1:7001\"\n"
+                                  "[[peer]]\nid = 2\naddress = \"127.0.0.1:7002\"\n");
+  const ended run =
+      run_perigee(folder, {"node", "--peers", peers, "--id", "2", "--listen", "127.0.0.1:7001"});
+  BOOST_TEST(run.code == 2);
+  BOOST_TEST(run.output == "perigee: " + peers +
+                               ": peer 2 listens on 127.0.0.1:7002, not on 127.0.0.1:7001; "
+                               "leave out --listen or --id\n");
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_field_of_a_job_is_refused_with_its_place) {
   const temporary_folder folder;
   auto job = tiny_gpt(1);
@@ -282,7 +295,7 @@ BOOST_AUTO_TEST_CASE(nobody_there_is_said_so) {
   const taken_port silent;  // accepts and never speaks
   const ended run = run_perigee(folder, {"status", "--via", silent.address()});
   BOOST_TEST(run.code == 3);
-  BOOST_TEST(contains(run.output, silent.address()));
+  BOOST_TEST(contains(run.output, silent.address()), run.output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
