@@ -16,7 +16,8 @@ inline model_profile model_of(random& r, std::uint32_t layers) {
   model_profile m;
   for (std::uint32_t l = 0; l < layers; ++l) {
     layer_profile layer;
-    layer.name = "l" + std::to_string(l);
+    layer.name = "l";
+    layer.name += std::to_string(l);
     layer.forward = {between(r, 1, 40) * 100'000, between(r, 0, 9) * 100'000, 0, 50'000};
     layer.backward = {layer.forward[0] * 2, layer.forward[1] * 2, 0, 100'000};
     layer.kernel_count = static_cast<std::uint32_t>(between(r, 1, 9));

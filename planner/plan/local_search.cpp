@@ -1,0 +1,197 @@
+#include "planner/plan/local_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace perigee::planner {
+
+outline local_search::improved(outline from) {
+  best_ = std::move(from);
+  best_time_ = estimate(with_, best_);
+  bool better = true;
+  while (better && !spent_all()) {
+    better = boundaries();
+    better = slices() || better;
+    better = leaves() || better;
+    better = joins() || better;
+    better = swaps() || better;
+    better = merges() || better;
+    better = splits() || better;
+  }
+  return best_;
+}
+
+bool local_search::offer(const outline& changed) {
+  ++spent_;
+  const auto time = estimate(with_, changed);
+  if (time >= best_time_) return false;
+  if (with_.unit == granularity::slice && !fitted(*with_.space, changed)) return false;
+  best_ = changed;
+  best_time_ = time;
+  return true;
+}
+
+bool local_search::boundaries() {
+  bool better = false;
+  for (std::size_t s = 0; s + 1 < best_.size(); ++s)
+    for (const std::uint32_t by : {8U, 4U, 2U, 1U})
+      for (const bool down : {false, true}) {
+        for (bool again = true; again && !spent_all();) {
+          outline changed = best_;
+          outline_stage& shrinks = down ? changed[s + 1] : changed[s];
+          outline_stage& grows = down ? changed[s] : changed[s + 1];
+          if (shrinks.layer_count <= by) break;
+          shrinks.layer_count -= by;
+          grows.layer_count += by;
+          changed[s + 1].layer_first = changed[s].layer_first + changed[s].layer_count;
+          again = offer(changed);
+          better = better || again;
+        }
+      }
+  return better;
+}
+
+bool local_search::slices() {
+  bool better = false;
+  for (std::size_t s = 0; s < best_.size(); ++s)
+    for (std::size_t a = 0; a < best_[s].group.size(); ++a)
+      for (std::size_t b = 0; b < best_[s].group.size() && !spent_all(); ++b) {
+        if (a == b || best_[s].group[a].slices <= 1) continue;
+        outline changed = best_;
+        --changed[s].group[a].slices;
+        ++changed[s].group[b].slices;
+        better = offer(changed) || better;
+      }
+  return better;
+}
+
+bool local_search::swaps() {
+  bool better = false;
+  const auto spare = idle();
+  // Peers of one speed on uniform links are all the same here.
+  const bool alike = with_.space->swarm->uniform();
+  for (std::size_t s = 0; s < best_.size(); ++s)
+    for (std::size_t m = 0; m < best_[s].group.size(); ++m) {
+      for (std::size_t t = s + 1; t < best_.size(); ++t)
+        for (std::size_t k = 0; k < best_[t].group.size() && !spent_all(); ++k) {
+          if (m >= best_[s].group.size()) break;
+          const auto a = best_[s].group[m].peer;
+          const auto b = best_[t].group[k].peer;
+          if (alike && with_.sums->class_of(a) == with_.sums->class_of(b)) continue;
+          outline changed = best_;
+          std::swap(changed[s].group[m].peer, changed[t].group[k].peer);
+          pour(changed[s]);
+          pour(changed[t]);
+          better = offer(changed) || better;
+        }
+      for (const std::uint32_t other : spare) {
+        if (spent_all()) return better;
+        outline changed = best_;
+        changed[s].group[m].peer = other;
+        pour(changed[s]);
+        if (offer(changed)) return true;  // who is idle has changed
+      }
+    }
+  return better;
+}
+
+bool local_search::joins() {
+  for (const std::uint32_t other : idle())
+    for (std::size_t s = 0; s < best_.size() && !spent_all(); ++s) {
+      if (best_[s].group.size() >= with_.space->model->slice_count) continue;
+      outline changed = best_;
+      changed[s].group.push_back({other, 1});
+      pour(changed[s]);
+      if (offer(changed)) return true;
+    }
+  return false;
+}
+
+bool local_search::leaves() {
+  bool better = false;
+  for (std::size_t s = 0; s < best_.size(); ++s)
+    for (std::size_t m = 0; m < best_[s].group.size() && !spent_all(); ++m) {
+      if (best_[s].group.size() < 2) break;
+      outline changed = best_;
+      changed[s].group.erase(changed[s].group.begin() + static_cast<std::ptrdiff_t>(m));
+      pour(changed[s]);
+      better = offer(changed) || better;
+    }
+  return better;
+}
+
+bool local_search::merges() {
+  bool better = false;
+  for (std::size_t s = 0; s + 1 < best_.size() && !spent_all(); ++s)
+    for (int keep = 0; keep < 3 && s + 1 < best_.size(); ++keep) {
+      outline changed = best_;
+      outline_stage& first = changed[s];
+      first.layer_count += changed[s + 1].layer_count;
+      if (keep == 1) first.group = changed[s + 1].group;
+      if (keep == 2)
+        first.group.insert(first.group.end(), changed[s + 1].group.begin(),
+                           changed[s + 1].group.end());
+      if (first.group.size() > with_.space->model->slice_count) continue;
+      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(s) + 1);
+      pour(changed[s]);
+      better = offer(changed) || better;
+    }
+  return better;
+}
+
+bool local_search::splits() {
+  const auto spare = idle();
+  for (std::size_t s = 0; s < best_.size(); ++s) {
+    if (best_[s].layer_count < 2) continue;
+    const auto half = static_cast<std::ptrdiff_t>(best_[s].group.size() / 2);
+    for (std::size_t i = 0; i <= spare.size() && !spent_all(); ++i) {
+      outline changed = best_;
+      outline_stage second = changed[s];
+      changed[s].layer_count /= 2;
+      second.layer_first += changed[s].layer_count;
+      second.layer_count -= changed[s].layer_count;
+      if (i < spare.size()) {
+        second.group = {{spare[i], 1}};
+      } else {
+        if (half == 0) continue;
+        second.group.erase(second.group.begin(), second.group.begin() + half);
+        changed[s].group.erase(changed[s].group.begin() + half, changed[s].group.end());
+        pour(changed[s]);
+      }
+      pour(second);
+      changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(s) + 1, second);
+      if (offer(changed)) return true;
+    }
+  }
+  return false;
+}
+
+void local_search::pour(outline_stage& s) const {
+  std::sort(s.group.begin(), s.group.end());
+  std::vector<std::uint32_t> peers;
+  for (const part& who : s.group) peers.push_back(who.peer);
+  const auto shares = shares_of(with_, {s.layer_first, s.layer_first + s.layer_count}, peers);
+  for (std::size_t m = 0; m < peers.size(); ++m) s.group[m].slices = shares[m];
+}
+
+std::vector<std::uint32_t> local_search::idle() const {
+  std::vector<char> taken(with_.space->swarm->size());
+  for (const outline_stage& s : best_)
+    for (const part& who : s.group) taken[who.peer] = 1;
+  // Of peers that are alike in all a plan can see, one is enough.
+  std::vector<std::uint32_t> spare;
+  std::map<std::size_t, std::uint32_t> seen;
+  for (std::uint32_t p = 0; p < taken.size(); ++p) {
+    const auto& peers = with_.space->swarm->peers();
+    if (taken[p] != 0) continue;
+    const auto [at, fresh] = seen.emplace(with_.sums->class_of(p), p);
+    const bool alike = with_.space->swarm->uniform() && !fresh &&
+                       peers[at->second].memory_offer >= peers[p].memory_offer &&
+                       peers[at->second].workers == peers[p].workers;
+    if (!alike) spare.push_back(p);
+  }
+  return spare;
+}
+
+}  // namespace perigee::planner

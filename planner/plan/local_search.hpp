@@ -1,0 +1,48 @@
+// Makes an outline better by small moves, until none helps or the allowance is spent.
+//
+//   a boundary moves by 1, 2, 4 or 8 layers      a slice goes from one member to another
+//   two peers of different stages swap           an idle peer takes a member's place
+//   an idle peer joins a group                   a member leaves its group
+//   a stage is merged into a neighbour           an idle peer takes half of a stage
+//
+// Guarantees  a pure function; never worse than what it was given; at most `allowance` outlines are
+//             looked at. Every outline it returns fits into the peers' memory if the given one did.
+// Threads     none; one owner.
+#pragma once
+
+#include "planner/plan/estimate.hpp"
+
+namespace perigee::planner {
+
+class local_search {
+public:
+  local_search(const estimator& with, std::uint64_t allowance)
+      : with_(with), allowance_(allowance) {}
+
+  /// Returns the improved outline.
+  [[nodiscard]] outline improved(outline from);
+
+  /// Returns how many outlines were looked at.
+  [[nodiscard]] std::uint64_t spent() const noexcept { return spent_; }
+
+private:
+  [[nodiscard]] bool spent_all() const noexcept { return spent_ >= allowance_; }
+  bool offer(const outline& changed);
+  bool boundaries();
+  bool slices();
+  bool swaps();
+  bool joins();
+  bool leaves();
+  bool merges();
+  bool splits();
+  void pour(outline_stage& s) const;
+  [[nodiscard]] std::vector<std::uint32_t> idle() const;
+
+  const estimator& with_;
+  std::uint64_t allowance_;
+  std::uint64_t spent_ = 0;
+  outline best_;
+  duration::rep best_time_ = 0;
+};
+
+}  // namespace perigee::planner
