@@ -26,7 +26,7 @@ error read(Error::Reader from) {
 }
 
 void write(ModelSpec::Builder to, const model_spec& from) {
-  const auto& [kind, hidden, stages, width, blocks, heads, context, dropout] = from;
+  const auto& [kind, hidden, stages, width, blocks, heads, context, dropout, file, content] = from;
   to.setKind(in_capnp<ModelKind>(kind));
   write_all(to.initHidden(count_of(hidden)), hidden);
   write_all(to.initStages(count_of(stages)), stages);
@@ -35,17 +35,21 @@ void write(ModelSpec::Builder to, const model_spec& from) {
   to.setHeads(heads);
   to.setContext(context);
   to.setDropout(dropout);
+  to.setFile(in_capnp(file));
+  write(to.initContent(), content);
 }
 
 model_spec read(ModelSpec::Reader from) {
-  return {read_enum(from.getKind(), model_kind::gpt, "kind of model"),
+  return {read_enum(from.getKind(), model_kind::onnx, "kind of model"),
           read_all<std::uint32_t>(from.getHidden(), limits::layers_max, "hidden layers"),
           read_all<std::uint32_t>(from.getStages(), limits::layers_max, "resolutions"),
           from.getWidth(),
           from.getBlocks(),
           from.getHeads(),
           from.getContext(),
-          from.getDropout()};
+          from.getDropout(),
+          read_text(from.getFile(), limits::text_max, "path of a model"),
+          read(from.getContent())};
 }
 
 void write(DataSpec::Builder to, const data_spec& from) {
@@ -63,7 +67,7 @@ void write(DataSpec::Builder to, const data_spec& from) {
 }
 
 data_spec read(DataSpec::Reader from) {
-  return {read_enum(from.getKind(), data_kind::csv, "kind of data"),
+  return {read_enum(from.getKind(), data_kind::cifar100, "kind of data"),
           read_text(from.getPath(), limits::text_max, "path of data"),
           read_text(from.getLabelsPath(), limits::text_max, "path of labels"),
           read(from.getContent()),

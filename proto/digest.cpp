@@ -52,7 +52,7 @@ private:
 // decides whether it is part of the identity.
 
 void put(form& f, const model_spec& m) {
-  const auto& [kind, hidden, stages, width, blocks, heads, context, dropout] = m;
+  const auto& [kind, hidden, stages, width, blocks, heads, context, dropout, file, content] = m;
   f.put("model.kind", static_cast<std::uint64_t>(kind));
   f.put("model.hidden", hidden);
   f.put("model.stages", stages);
@@ -61,6 +61,8 @@ void put(form& f, const model_spec& m) {
   f.put("model.heads", std::uint64_t{heads});
   f.put("model.context", std::uint64_t{context});
   f.put("model.dropout", dropout);
+  // Only where it means something: jobs of the other kinds keep the identity they always had.
+  if (kind == model_kind::onnx) f.put("model.content", content);
 }
 
 void put(form& f, const data_spec& d) {

@@ -11,6 +11,7 @@ enum ModelKind {
   mlp @0;
   resnet @1;
   gpt @2;
+  onnx @3;
 }
 
 struct ModelSpec {
@@ -21,22 +22,27 @@ struct ModelSpec {
   width @3 :UInt32;         # resnet: channels of the first resolution; gpt: width
   blocks @4 :UInt32;        # gpt
   heads @5 :UInt32;         # gpt
-  context @6 :UInt32;       # gpt: tokens a sample
+  context @6 :UInt32;       # gpt, onnx: tokens a sample
   dropout @7 :Float64;      # gpt: probability that an activation is dropped
+  file @8 :Text;            # onnx: where the submitter finds it; outside the job's digest
+  content @9 :Common.Digest;  # onnx: of the file's bytes; zero until a peer has read them
 }
 
 enum DataKind {
   text @0;
   idx @1;
   csv @2;
+  npy @3;
+  cifar10 @4;
+  cifar100 @5;
 }
 
 struct DataSpec {
   kind @0 :DataKind;
   path @1 :Text;                # where the submitter finds it; outside the job's digest
-  labelsPath @2 :Text;          # IDX labels; outside the job's digest
+  labelsPath @2 :Text;          # idx, npy: labels; outside the job's digest
   content @3 :Common.Digest;    # of the unzipped bytes; zero until a peer has read them
-  validationCount @4 :UInt32;   # idx, csv: the last samples, kept for validation
+  validationCount @4 :UInt32;   # all but text: the last samples, kept for validation
   validationPermille @5 :UInt32;  # text: share of the characters at the end, kept for validation
   scale @6 :Float64 = 1;        # a raw value x becomes (x * scale - mean) / deviation
   mean @7 :Float64;

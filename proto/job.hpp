@@ -14,9 +14,10 @@
 
 namespace perigee {
 
-enum class model_kind : std::uint8_t { mlp, resnet, gpt };
+enum class model_kind : std::uint8_t { mlp, resnet, gpt, onnx };
 
-/// A model of the list; fields that its kind does not use stay at their defaults.
+/// A model of the list, or one brought as a file; fields that its kind does not use stay at their
+/// defaults.
 struct model_spec {
   model_kind kind = model_kind::mlp;
   std::vector<std::uint32_t> hidden;  // mlp: width of each hidden layer
@@ -24,23 +25,25 @@ struct model_spec {
   std::uint32_t width = 0;            // resnet: channels of the first resolution; gpt: width
   std::uint32_t blocks = 0;           // gpt
   std::uint32_t heads = 0;            // gpt
-  std::uint32_t context = 0;          // gpt: tokens a sample
+  std::uint32_t context = 0;          // gpt, onnx: tokens a sample; onnx: 0 = as in the file
   double dropout = 0;                 // gpt: probability that an activation is dropped
+  std::string file{};                 // onnx: path of the model; outside the digest
+  digest128 content{};                // onnx: of that file's bytes; all zero until they are read
   friend bool operator==(const model_spec&, const model_spec&) = default;
 };
 
-enum class data_kind : std::uint8_t { text, idx, csv };
+enum class data_kind : std::uint8_t { text, idx, csv, npy, cifar10, cifar100 };
 
 /// Where samples come from. Paths say where this submitter finds them; the digest says what they
 /// must be.
 struct data_spec {
   data_kind kind = data_kind::text;
-  std::string path;         // text or csv file, or the IDX images; plain or .gz. Outside the digest
-  std::string labels_path;  // IDX labels; outside the digest
+  std::string path;         // one file, plain or .gz; idx, npy: the images. Outside the digest
+  std::string labels_path;  // idx, npy: the labels; outside the digest
   digest128 content;        // of the unzipped bytes (images, labels); all zero until they are read
-  std::uint32_t validation_count = 0;     // idx, csv: the last samples, kept for validation
+  std::uint32_t validation_count = 0;     // all but text: the last samples, kept for validation
   std::uint32_t validation_permille = 0;  // text: share of the characters, at the end, kept for it
-  double scale = 1;  // a raw value x becomes (x * scale - mean) / deviation
+  double scale = 1;                       // a raw value x becomes (x * scale - mean) / deviation
   double mean = 0;
   double deviation = 1;
   friend bool operator==(const data_spec&, const data_spec&) = default;

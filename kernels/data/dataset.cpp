@@ -39,7 +39,7 @@ result<digest128> checked_content(const data_spec& spec, std::span<const std::by
                                     ", the job names " + text(spec.content)};
 }
 
-result<std::shared_ptr<const dataset>> open_idx(data_spec spec) {
+result<std::shared_ptr<const dataset>> open_pair(data_spec spec) {
   auto images = read_unzipped(spec.path);
   if (!images) return images.why();
   const auto labels = read_unzipped(spec.labels_path);
@@ -47,6 +47,7 @@ result<std::shared_ptr<const dataset>> open_idx(data_spec spec) {
   const auto content = checked_content(spec, *images, *labels);
   if (!content) return content.why();
   spec.content = *content;
+  if (spec.kind == data_kind::npy) return npy_dataset(spec, *images, *labels);
   return idx_dataset(spec, std::move(*images), *labels);
 }
 
@@ -57,6 +58,7 @@ result<std::shared_ptr<const dataset>> open_single(data_spec spec, std::int64_t 
   if (!content) return content.why();
   spec.content = *content;
   if (spec.kind == data_kind::text) return text_dataset_of(spec, context, *file);
+  if (spec.kind != data_kind::csv) return cifar_dataset(spec, *file);
   return csv_dataset(spec, {reinterpret_cast<const char*>(file->data()), file->size()});
 }
 
@@ -70,7 +72,8 @@ std::string dataset::symbol(std::int32_t) const { return {}; }
 
 result<std::shared_ptr<const dataset>> open_dataset(const data_spec& spec, std::int64_t context) {
   if (auto fine = check_numbers(spec); !fine) return fine.why();
-  return spec.kind == data_kind::idx ? open_idx(spec) : open_single(spec, context);
+  const bool pair = spec.kind == data_kind::idx || spec.kind == data_kind::npy;
+  return pair ? open_pair(spec) : open_single(spec, context);
 }
 
 }  // namespace perigee::kernels

@@ -67,6 +67,9 @@ public:
 /// idx   images u8 [N,H,W] or [N,H,W,C] and labels u8 [N]; the last `validation_count` validate.
 /// csv   the last column is the label; a square number of features n is an image [1,√n,√n], else
 ///       [1,1,n]; the last `validation_count` rows validate.
+/// npy   samples [N,F] (as csv's features), [N,H,W] or [N,H,W,C] and labels [N]; the last
+///       `validation_count` validate.
+/// cifar10, cifar100  the binary version's records; the last `validation_count` validate.
 ///
 /// Fails with `io` (cannot be read), `malformed` (breaks its format, naming file and place; or the
 /// content is not what `spec.content` says) or `infeasible` (too small for what was asked, with

@@ -19,36 +19,6 @@ float normalised(double raw, const data_spec& spec) {
   return static_cast<float>((raw * spec.scale - spec.mean) / spec.deviation);
 }
 
-/// Normalises all values; fails if one leaves the range of f32.
-result<void> normalise(std::span<float> values, const data_spec& spec) {
-  for (float& value : values) {
-    const float raw = value;
-    value = normalised(raw, spec);
-    if (!std::isfinite(value)) {
-      return error{errc::malformed, spec.path + ": value " + std::to_string(raw) +
-                                        ", scaled and normalised, is no finite f32"};
-    }
-  }
-  return {};
-}
-
-/// Fills in the counts and the classes from the labels.
-result<dataset_info> counted(dataset_info info, const data_spec& spec,
-                             const std::vector<std::int32_t>& labels) {
-  if (labels.size() <= spec.validation_count) {
-    return error{errc::infeasible, spec.path + ": " + std::to_string(labels.size()) +
-                                       " samples, of which " +
-                                       std::to_string(spec.validation_count) +
-                                       " are kept for validation: none are left to train"};
-  }
-  info.kind = sample_kind::image;
-  info.content = spec.content;
-  info.training_count = labels.size() - spec.validation_count;
-  info.validation_count = spec.validation_count;
-  info.classes = std::int64_t{*std::ranges::max_element(labels)} + 1;
-  return info;
-}
-
 /// Returns the image that an IDX shape [N,H,W] or [N,H,W,C] stands for.
 result<dataset_info> image_shape(const std::vector<std::int64_t>& shape, const std::string& path) {
   dataset_info info;
@@ -84,6 +54,45 @@ result<std::vector<std::int32_t>> idx_labels(std::span<const std::byte> file,
 }
 
 }  // namespace
+
+result<void> normalise(std::span<float> values, const data_spec& spec) {
+  for (float& value : values) {
+    const float raw = value;
+    value = normalised(raw, spec);
+    if (!std::isfinite(value)) {
+      return error{errc::malformed, spec.path + ": value " + std::to_string(raw) +
+                                        ", scaled and normalised, is no finite f32"};
+    }
+  }
+  return {};
+}
+
+result<dataset_info> counted(dataset_info info, const data_spec& spec,
+                             const std::vector<std::int32_t>& labels) {
+  if (labels.size() <= spec.validation_count) {
+    return error{errc::infeasible, spec.path + ": " + std::to_string(labels.size()) +
+                                       " samples, of which " +
+                                       std::to_string(spec.validation_count) +
+                                       " are kept for validation: none are left to train"};
+  }
+  info.kind = sample_kind::image;
+  info.content = spec.content;
+  info.training_count = labels.size() - spec.validation_count;
+  info.validation_count = spec.validation_count;
+  info.classes = std::int64_t{*std::ranges::max_element(labels)} + 1;
+  return info;
+}
+
+dataset_info features_shape(std::int64_t features) {
+  dataset_info shape;
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(features))));
+  const bool square = side * side == features;
+  shape.C = 1;
+  shape.H = square ? side : 1;
+  shape.W = square ? side : features;
+  return shape;
+}
 
 image_dataset::image_dataset(const dataset_info& info, pixels values,
                              std::vector<std::int32_t> labels)
@@ -143,14 +152,7 @@ result<std::shared_ptr<const dataset>> csv_dataset(const data_spec& spec,
                                                    std::string_view content) {
   auto table = parse_csv(content, spec.path);
   if (!table) return table.why();
-  dataset_info shape;
-  const auto side =
-      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(table->features))));
-  const bool square = side * side == table->features;
-  shape.C = 1;
-  shape.H = square ? side : 1;
-  shape.W = square ? side : table->features;
-  const auto info = counted(shape, spec, table->labels);
+  const auto info = counted(features_shape(table->features), spec, table->labels);
   if (!info) return info.why();
   if (auto done = normalise(table->values, spec); !done) return done.why();
   return std::shared_ptr<const dataset>(

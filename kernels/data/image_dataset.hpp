@@ -40,10 +40,33 @@ private:
   std::vector<std::int32_t> labels_;
 };
 
+/// Normalises all values; fails with `malformed` if one leaves the range of f32.
+result<void> normalise(std::span<float> values, const data_spec& spec);
+
+/// Fills in the counts and the classes from the labels; fails with `infeasible` if validation
+/// leaves none to train.
+result<dataset_info> counted(dataset_info info, const data_spec& spec,
+                             const std::vector<std::int32_t>& labels);
+
+/// Returns the image that a row of features stands for: [1,√n,√n] of a square number n, else
+/// [1,1,n].
+[[nodiscard]] dataset_info features_shape(std::int64_t features);
+
 /// Takes an IDX file of images and one of labels, both unzipped; `spec.content` is their digest.
 result<std::shared_ptr<const dataset>> idx_dataset(const data_spec& spec,
                                                    std::vector<std::byte> images,
                                                    std::span<const std::byte> labels);
+
+/// Takes two NumPy files: samples [N,F], [N,H,W] or [N,H,W,C] of numbers, and labels [N] of whole
+/// ones; `spec.content` is their digest.
+result<std::shared_ptr<const dataset>> npy_dataset(const data_spec& spec,
+                                                   std::span<const std::byte> images,
+                                                   std::span<const std::byte> labels);
+
+/// Takes a file of CIFAR-10's or CIFAR-100's binary version (of the latter the fine labels), or
+/// several of them one after the other; `spec.content` is its digest.
+result<std::shared_ptr<const dataset>> cifar_dataset(const data_spec& spec,
+                                                     std::span<const std::byte> records);
 
 /// Takes a table of features and labels; `spec.content` is its digest.
 result<std::shared_ptr<const dataset>> csv_dataset(const data_spec& spec, std::string_view content);

@@ -92,6 +92,66 @@ data_spec mnist() {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(records_of_cifar_become_images_in_memory_order) {
+  const temporary_folder folder;
+  std::string records;
+  for (const char label : {'\3', '\7', '\0'}) {
+    records += label;
+    for (int plane = 0; plane < 3; ++plane)
+      records += std::string(1024, static_cast<char>(10 * plane + label));
+  }
+  data_spec spec = spec_of(data_kind::cifar10, folder.write("data.bin", records));
+  spec.validation_count = 1;
+  const auto data = open_dataset(spec, 0);
+  BOOST_TEST(told(data) == "32x32x3, 10 classes, 2+1");
+  std::vector<float> image(3072);
+  (*data)->input(split::training, 1, image.data());
+  BOOST_TEST((std::vector(image.end() - 3, image.end()) == std::vector<float>{7, 17, 27}));
+  spec.kind = data_kind::cifar100;
+  BOOST_TEST(told(open_dataset(spec, 0)) ==
+             "malformed: " + spec.path + ": 9219 bytes are no whole number of records of 3074");
+  std::string fine(3074, '\0');
+  fine[1] = 99;
+  spec = spec_of(data_kind::cifar100, folder.write("train.bin", fine));
+  BOOST_TEST(told(open_dataset(spec, 0)) == "32x32x3, 100 classes, 1+0");
+  spec = spec_of(data_kind::cifar10, folder.write("bad.bin", std::string(3073, '\x0b')));
+  BOOST_TEST(told(open_dataset(spec, 0)) ==
+             "malformed: " + spec.path + ": label 11 of record 0, the classes are 10");
+}
+
+BOOST_AUTO_TEST_CASE(numpy_arrays_become_samples) {
+  const temporary_folder folder;
+  const auto npy = [&](const std::string& name, const std::string& descr, const std::string& shape,
+                       const std::string& values) {
+    std::string head =
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+    return folder.write(name, std::string("\x93NUMPY\1\0", 8) + static_cast<char>(head.size()) +
+                                  '\0' + head + values);
+  };
+  const auto why = [&](const std::string& images, const std::string& labels) {
+    return told(open_dataset(spec_of(data_kind::npy, images, labels), 0));
+  };
+  const std::string images = npy("x.npy", "|u1", "(2, 1, 2)", std::string("\1\2\3\4", 4));
+  const std::string labels = npy("y.npy", "|u1", "(2,)", std::string("\0\4", 2));
+  const auto data = open_dataset(spec_of(data_kind::npy, images, labels), 0);
+  BOOST_TEST(told(data) == "1x2x1, 5 classes, 2+0");
+  std::vector<float> image(2);
+  (*data)->input(split::training, 1, image.data());
+  BOOST_TEST((image == std::vector<float>{3, 4}));
+  const std::string rows = npy("r.npy", "|u1", "(2, 4)", std::string(8, '\1'));
+  BOOST_TEST(why(rows, labels) == "2x2x1, 5 classes, 2+0");
+  const std::string flat = npy("f.npy", "|u1", "(2,)", std::string(2, '\1'));
+  BOOST_TEST(why(flat, labels) ==
+             "malformed: " + flat +
+                 ": 1 dimensions; samples have 2 to 4: [N,F], [N,H,W] or [N,H,W,C]");
+  const std::string three = npy("t.npy", "|u1", "(3,)", std::string(3, '\1'));
+  BOOST_TEST(why(images, three) == "malformed: " + three + ": 3 labels for 2 samples");
+  BOOST_TEST(why(images, rows) == "malformed: " + rows + ": 2 dimensions; labels have 1");
+  const std::string half = npy("h.npy", "<f4", "(2,)", std::string("\0\0\0\x3f\0\0\0\0", 8));
+  BOOST_TEST(why(images, half) ==
+             "malformed: " + half + ": label 0.500000 is no whole number from 0 to 16777215");
+}
+
 BOOST_AUTO_TEST_CASE(mnist_is_read_and_normalised) {
   data_spec spec = mnist();
   spec.validation_count = 2000;

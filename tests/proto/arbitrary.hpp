@@ -28,8 +28,8 @@ inline void fill(source& r, duration& x) { x = duration{static_cast<std::int64_t
 template <class T>
 concept named = std::is_enum_v<T>;
 
-constexpr unsigned last_of(model_kind) { return static_cast<unsigned>(model_kind::gpt); }
-constexpr unsigned last_of(data_kind) { return static_cast<unsigned>(data_kind::csv); }
+constexpr unsigned last_of(model_kind) { return static_cast<unsigned>(model_kind::onnx); }
+constexpr unsigned last_of(data_kind) { return static_cast<unsigned>(data_kind::cifar100); }
 constexpr unsigned last_of(optimizer_kind) { return static_cast<unsigned>(optimizer_kind::adamw); }
 constexpr unsigned last_of(rate_kind) { return static_cast<unsigned>(rate_kind::cosine); }
 constexpr unsigned last_of(schedule_kind) {
@@ -67,7 +67,8 @@ PERIGEE_FILL(error, code, what)
 PERIGEE_FILL(tensor_ref, kind, step, layer, index)
 PERIGEE_FILL(non_finite, layer, micro_batch)
 
-PERIGEE_FILL(model_spec, kind, hidden, stages, width, blocks, heads, context, dropout)
+PERIGEE_FILL(model_spec, kind, hidden, stages, width, blocks, heads, context, dropout, file,
+             content)
 PERIGEE_FILL(data_spec, kind, path, labels, content, count, permille, scale, mean, deviation)
 PERIGEE_FILL(optimizer_spec, kind, rate, momentum, nesterov, decay, beta1, beta2, epsilon)
 PERIGEE_FILL(rate_spec, kind, warmup, floor)

@@ -92,6 +92,10 @@ const std::vector<change> changes_outside = {
     [](auto& s) { s.data.labels_path = "other labels"; },
     [](auto& s) { s.initial_weights = "elsewhere.safetensors"; },
     [](auto& s) { s.steps = 200; },
+    [](auto& s) { s.model.file = "model.onnx"; },
+    [](auto& s) {
+      s.model.content = {1, 1};
+    },  // of a gpt
 };
 
 }  // namespace
@@ -171,6 +175,16 @@ BOOST_AUTO_TEST_CASE(steps_are_part_of_a_job_whose_rate_depends_on_them) {
   a.rate.kind = rate_kind::cosine;
   specification b = a;
   b.steps = 200;
+  BOOST_TEST((id_of(a) != id_of(b)));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_from_a_file_is_its_content_wherever_it_lies) {
+  specification a = full_specification();
+  a.model.kind = model_kind::onnx;
+  specification b = a;
+  b.model.file = "elsewhere.onnx";
+  BOOST_TEST((id_of(a) == id_of(b)));
+  b.model.content = {1, 1};
   BOOST_TEST((id_of(a) != id_of(b)));
 }
 
