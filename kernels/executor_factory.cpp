@@ -3,10 +3,13 @@
 #include "kernels/calibrate.hpp"
 #include "kernels/engine.hpp"
 #include "kernels/model/builders.hpp"
+#include "kernels/model/onnx_model.hpp"
 #include "kernels/model/profile.hpp"
 #include "kernels/optimizer/optimizer.hpp"
 #include "kernels/stage.hpp"
 #include "kernels/weights.hpp"
+
+#include <algorithm>
 
 namespace perigee::kernels {
 
@@ -50,12 +53,31 @@ result<void> checked(const specification& spec) {
   return {};
 }
 
+/// Fills in what a model file says of itself.
+result<void> complete_model(model_spec& model) {
+  if (model.kind != model_kind::onnx) return {};
+  const auto graph = read_model(model);
+  if (!graph) return graph.why();
+  const auto context =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(context_of(*graph), width_max));
+  if (context != 0 && model.context != 0 && context != model.context)
+    return error{errc::malformed, "model.context is " + std::to_string(model.context) + ", " +
+                                      model.file + " reads " + std::to_string(context) +
+                                      " tokens a sample"};
+  if (context != 0) model.context = context;
+  const auto content = content_of_model(model.file);
+  if (!content) return content.why();
+  model.content = *content;
+  return {};
+}
+
 }  // namespace
 
 result<specification> completed(const specification& spec) {
-  auto data = open_dataset(spec.data, spec.model.context);
-  if (!data) return data.why();
   specification whole = spec;
+  if (auto ok = complete_model(whole.model); !ok) return ok.why();
+  auto data = open_dataset(spec.data, whole.model.context);
+  if (!data) return data.why();
   whole.data.content = (*data)->info().content;
   if (spec.initial_weights.empty()) return whole;
   auto content = content_of(spec.initial_weights);

@@ -3,6 +3,7 @@
 
 #include "kernels/engine.hpp"
 #include "kernels/model/builders.hpp"
+#include "kernels/model/onnx_model.hpp"
 #include "kernels/model/profile.hpp"
 #include "kernels/model/state.hpp"
 #include "kernels/optimizer/optimizer.hpp"
@@ -214,10 +215,24 @@ private:
     return {};
   }
 
+  result<void> read_model_weights(tensor_file& into) const {
+    const auto graph = read_model(spec_.model);
+    if (!graph) return graph.why();
+    auto file = weights_in(*graph, spec_.model);
+    if (!file) return file.why();
+    into = std::move(*file);
+    return {};
+  }
+
   result<void> begin_state() {
     stage_executor& s = *stage_;
     tensor_file read;
     const tensor_file* initial = options_.initial;
+    if (initial == nullptr && spec_.initial_weights.empty() &&
+        spec_.model.kind == model_kind::onnx) {
+      if (auto ok = read_model_weights(read); !ok) return ok;
+      initial = &read;
+    }
     if (initial == nullptr && !spec_.initial_weights.empty()) {
       if (auto ok = read_initial(read); !ok) return ok;
       initial = &read;

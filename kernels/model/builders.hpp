@@ -3,6 +3,7 @@
 //   mlp     fc1, fc2, …: linear with ReLU between; one layer each
 //   resnet  CIFAR-style stem, residual blocks with batch norm, pooled head; a block is a layer
 //   gpt     embeddings, pre-LN blocks (attention and mlp are a layer each), untied head
+//   onnx    what the user's file says (onnx_model.hpp)
 //
 // Guarantees  parameter names and shapes are those of the PyTorch modules that a user would write;
 //             images are taken in memory order [H,W,C] and weights still fit NCHW modules.

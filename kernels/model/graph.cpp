@@ -16,6 +16,13 @@ result<op_ptr> made(const residual_shape& s) { return make_residual(s); }
 result<op_ptr> made(const transpose_shape& s) { return make_transpose(s); }
 result<op_ptr> made(const dropout_shape& s) { return make_dropout(s); }
 result<op_ptr> made(const cross_entropy_shape& s) { return make_cross_entropy(s); }
+result<op_ptr> made(const matmul_shape& s) { return make_matmul(s); }
+result<op_ptr> made(const softmax_shape& s) { return make_softmax(s); }
+result<op_ptr> made(const broadcast_shape& s) { return make_broadcast(s); }
+result<op_ptr> made(const concat_shape& s) { return make_concat(s); }
+result<op_ptr> made(const slice_shape& s) { return make_slice(s); }
+result<op_ptr> made(const source_shape& s) { return make_source(s); }
+result<op_ptr> made(const affine_shape& s) { return make_affine(s); }
 
 }  // namespace
 

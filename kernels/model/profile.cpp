@@ -9,6 +9,7 @@ work_class class_of(const op_shape& shape) {
     return s->groups > 1 && s->groups == s->C ? work_class::depthwise : work_class::convolution;
   if (std::holds_alternative<linear_shape>(shape)) return work_class::matrix;
   if (std::holds_alternative<attention_shape>(shape)) return work_class::matrix;
+  if (std::holds_alternative<matmul_shape>(shape)) return work_class::matrix;
   return work_class::memory;
 }
 

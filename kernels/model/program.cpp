@@ -23,6 +23,7 @@ public:
       if (layer.nodes[i].out != no_value) producer_[layer.nodes[i].out] = i;
       scratch_ = std::max(scratch_, rounded(needs(i).scratch_bytes));
     }
+    for (const boundary_part& part : layer.outputs) written_.insert_if_new(part.value);
     find_wanted(role);
   }
 
@@ -42,6 +43,7 @@ private:
   void find_wanted(layer_role role) {
     wanted_.assign(layer_.values.size(), false);
     wanted_[input_value] = role == layer_role::later;
+    for (const boundary_part& part : layer_.inputs) wanted_[part.value] = wanted_[input_value];
     for (std::size_t i = 0; i < N_; ++i) {
       const node& n = layer_.nodes[i];
       bool runs = !n.parameters.empty();
@@ -62,12 +64,21 @@ private:
     return false;
   }
 
+  /// Returns where a value lies in the boundary behind the layer, if it is that or a part of it.
+  [[nodiscard]] spot output_spot(std::uint32_t v) const {
+    if (v == layer_.output) return {region::output, 0};
+    for (const boundary_part& part : layer_.outputs)
+      if (part.value == v) return {region::output, part.offset};
+    return {};
+  }
+
   /// Whether node `i` may write its output over its first input.
   [[nodiscard]] bool overwrites(std::size_t i) const {
     const node& n = layer_.nodes[i];
     if (n.out == no_value || !needs(i).in_place) return false;
     const std::uint32_t v = n.in[0];
-    const bool ours = producer_[v] != nobody && uses_[v].size() == 1;
+    const bool ours =
+        producer_[v] != nobody && uses_[v].size() == 1 && output_spot(v).where == region::none;
     return ours && !is_kept(v) && layer_.values[v].count == layer_.values[n.out].count;
   }
 
@@ -75,6 +86,8 @@ private:
     const std::size_t count = layer_.values.size();
     program_.values.resize(count);
     program_.values[input_value] = {region::input, 0};
+    for (const boundary_part& part : layer_.inputs)
+      program_.values[part.value] = {region::input, part.offset};
     if (layer_.logits != no_value) program_.values[target_value] = {region::targets, 0};
 
     // Values written over one another share a root: the last of them.
@@ -88,8 +101,8 @@ private:
     for (std::uint32_t v = 0; v < count; ++v) {
       if (producer_[v] == nobody) continue;
       const std::uint32_t r = root[v];
-      if (r == layer_.output) {
-        program_.values[v] = {region::output, 0};
+      if (const spot leaves = output_spot(r); leaves.where != region::none) {
+        program_.values[v] = leaves;
       } else if (is_kept(r)) {
         if (v != r) continue;
         program_.values[r] = {region::kept, program_.kept_bytes};
@@ -154,7 +167,12 @@ private:
   void place_gradients() {
     program_.gradients.resize(layer_.values.size());
     if (wanted_[input_value]) program_.gradients[input_value] = {region::input_gradient, 0};
+    for (const boundary_part& part : layer_.inputs)
+      if (wanted_[part.value])
+        program_.gradients[part.value] = {region::input_gradient, part.offset};
     if (layer_.output != no_value) program_.gradients[layer_.output] = {region::output_gradient, 0};
+    for (const boundary_part& part : layer_.outputs)
+      program_.gradients[part.value] = {region::output_gradient, part.offset};
 
     gradient_lives g;
     g.of.assign(layer_.values.size(), nobody);

@@ -37,6 +37,16 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return s + "]";
 }
 
+/// Copies [rows, columns] to [columns, rows].
+void swap_dimensions(const float* from, float* to, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+}
+
+std::vector<std::int64_t> shape_in_files(const parameter& p) {
+  return p.transposed ? std::vector<std::int64_t>{p.shape[1], p.shape[0]} : p.shape;
+}
+
 result<void> read_tensor(const tensor_file& file, const std::string& name,
                          const std::vector<std::int64_t>& shape, std::span<float> out) {
   const named_tensor* t = file.find(name);
@@ -80,7 +90,11 @@ result<void> read_state(const layer_graph& layer, const layer_layout& layout,
   const auto parameters = parameters_of(layer);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto out = state.subspan(layout.parameters[i].offset, layout.parameters[i].count);
-    if (auto ok = read_tensor(file, parameters[i]->name, parameters[i]->shape, out); !ok) return ok;
+    const parameter& p = *parameters[i];
+    if (auto ok = read_tensor(file, p.name, shape_in_files(p), out); !ok) return ok;
+    if (!p.transposed) continue;
+    const std::vector<float> as_read(out.begin(), out.end());
+    swap_dimensions(as_read.data(), out.data(), p.shape[1], p.shape[0]);
   }
   for (const running_place& r : layout.running) {
     for (std::size_t k = 0; k < 2; ++k) {
@@ -98,9 +112,17 @@ std::vector<named_tensor> written_state(const layer_graph& layer, const layer_la
                                         std::span<const float> state) {
   std::vector<named_tensor> all;
   const auto parameters = parameters_of(layer);
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    all.push_back(written(parameters[i]->name, parameters[i]->shape,
-                          state.subspan(layout.parameters[i].offset, layout.parameters[i].count)));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const parameter& p = *parameters[i];
+    const auto own = state.subspan(layout.parameters[i].offset, layout.parameters[i].count);
+    std::vector<float> swapped;
+    if (p.transposed) {
+      swapped.resize(own.size());
+      swap_dimensions(own.data(), swapped.data(), p.shape[0], p.shape[1]);
+    }
+    all.push_back(
+        written(p.name, shape_in_files(p), p.transposed ? std::span<const float>(swapped) : own));
+  }
   for (const running_place& r : layout.running) {
     for (std::size_t k = 0; k < 2; ++k) {
       const std::size_t offset = layout.state_running() + r.offset + k * r.channels;

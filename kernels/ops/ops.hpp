@@ -119,6 +119,25 @@ struct concat_shape {
 };
 result<op_ptr> make_concat(const concat_shape& s);
 
+/// out[outer,count,inner] = in[outer,size,inner] from `begin` on along the middle dimension.
+struct slice_shape {
+  std::int64_t outer = 1, size = 0, inner = 1, begin = 0, count = 0;
+};
+result<op_ptr> make_slice(const slice_shape& s);
+
+/// out[repeat,count] = the first `count` values of param, again and again. No inputs.
+struct source_shape {
+  std::int64_t count = 0, repeat = 1;
+};
+result<op_ptr> make_source(const source_shape& s);
+
+/// out[count] = in * scale + shift
+struct affine_shape {
+  std::int64_t count = 0;
+  float scale = 1, shift = 0;
+};
+result<op_ptr> make_affine(const affine_shape& s);
+
 struct transpose_shape {
   std::vector<std::int64_t> in;
   std::vector<std::int64_t> order;  // out dimension i is in dimension order[i]

@@ -16,5 +16,7 @@ result<op_ptr> baseline_make_broadcast(const broadcast_shape& s);
 result<op_ptr> baseline_make_dropout(const dropout_shape& s);
 result<op_ptr> baseline_make_cross_entropy(const cross_entropy_shape& s);
 result<op_ptr> baseline_make_squared_error(const squared_error_shape& s);
+result<op_ptr> baseline_make_source(const source_shape& s);
+result<op_ptr> baseline_make_affine(const affine_shape& s);
 
 }  // namespace perigee::kernels

@@ -4,6 +4,7 @@
 #include "proto/stage_memory.hpp"
 #include "tests/support/sequential_run.hpp"
 #include "tests/support/small_models.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -97,6 +98,14 @@ BOOST_AUTO_TEST_SUITE(stage)
 BOOST_AUTO_TEST_CASE(no_plan_changes_an_mlp) { check_all_plans(small_mlp()); }
 BOOST_AUTO_TEST_CASE(no_plan_changes_a_resnet) { check_all_plans(small_resnet()); }
 BOOST_AUTO_TEST_CASE(no_plan_changes_a_gpt) { check_all_plans(small_gpt()); }
+BOOST_AUTO_TEST_CASE(no_plan_changes_a_model_whose_skips_cross_every_cut) {
+  const temporary_folder folder;
+  const small_job job = small_skips(folder.file("skips.onnx"));
+  const auto profile = kernels::profile_of(job.spec, job.data->info());
+  BOOST_TEST_REQUIRE(bool(profile), (profile ? "" : profile.why().what));
+  BOOST_TEST_REQUIRE(profile->layers.size() == job.layers);
+  check_all_plans(job);
+}
 
 BOOST_AUTO_TEST_CASE(lanes_that_run_at_once_give_the_same_answer) {
   for (const small_job& job : {small_mlp(), small_resnet(), small_gpt()}) {

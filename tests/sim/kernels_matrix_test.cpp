@@ -73,6 +73,18 @@ specification gpt(const test::temporary_folder& folder) {
   return spec;
 }
 
+/// A residual network as PyTorch exported it, on the digits that it was made for.
+specification imported() {
+  specification spec = batches(8, 2, 1);
+  spec.model.kind = model_kind::onnx;
+  spec.model.file = "../shared/goldens/runs/resnet_digits/model.onnx";
+  spec.data.kind = data_kind::csv;
+  spec.data.path = "../shared/data/digits/digits.csv.gz";
+  spec.data.scale = 1.0 / 16;
+  spec.optimizer.momentum = 0.9;
+  return spec;
+}
+
 /// Runs the job on one peer and then by random plans; all end in the same states.
 void expect_one_answer(const specification& asked, std::uint64_t plans) {
   auto spec = kernels::completed(asked);
@@ -120,6 +132,8 @@ BOOST_AUTO_TEST_CASE(a_residual_network_has_one_answer) {
   const test::temporary_folder folder;
   expect_one_answer(resnet(folder), 16);
 }
+
+BOOST_AUTO_TEST_CASE(an_imported_model_has_one_answer) { expect_one_answer(imported(), 16); }
 
 BOOST_AUTO_TEST_CASE(a_transformer_has_one_answer) {
   const test::temporary_folder folder;

@@ -2,6 +2,9 @@
 
 #include "proto/base/random.hpp"
 #include "tests/support/fixed_dataset.hpp"
+#include "tests/support/onnx_maker.hpp"
+
+#include <fstream>
 
 namespace perigee::test {
 
@@ -39,6 +42,50 @@ std::shared_ptr<const kernels::dataset> tokens(std::int64_t T) {
 }
 
 }  // namespace
+
+namespace {
+
+/// A convolution and ReLU, named after its weight; its output is `name`.
+void add_convolution(onnx_maker& m, const std::string& in, const std::string& name,
+                     std::int64_t from, std::int64_t to) {
+  m.weight(name + ".weight", {to, from, 3, 3});
+  m.with("pads", std::vector<std::int64_t>{1, 1, 1, 1});
+  m.node("Conv", {in, name + ".weight"}, name + ".sum").node("Relu", {name + ".sum"}, name);
+}
+
+onnx_maker nested_skips() {
+  onnx_maker m;
+  m.input("x", {-1, 2, 6, 6});
+  add_convolution(m, "x", "top", 2, 3);
+  add_convolution(m, "top", "down", 3, 4);
+  add_convolution(m, "down", "deep", 4, 5);
+  add_convolution(m, "deep", "low", 5, 5);
+  add_convolution(m, "low", "mid", 5, 5);
+  add_convolution(m, "mid", "rise", 5, 4);
+  m.with("axis", std::int64_t{1}).node("Concat", {"rise", "down"}, "joined");
+  add_convolution(m, "joined", "up", 8, 3);
+  add_convolution(m, "up", "high", 3, 3);
+  m.node("Add", {"high", "top"}, "sum");
+  add_convolution(m, "sum", "last", 3, 4);
+  m.node("GlobalAveragePool", {"last"}, "pooled").node("Flatten", {"pooled"}, "flat");
+  m.weight("head.weight", {5, 4}).weight("head.bias", {5}).with("transB", std::int64_t{1});
+  m.node("Gemm", {"flat", "head.weight", "head.bias"}, "logits").output("logits");
+  return m;
+}
+
+}  // namespace
+
+small_job small_skips(const std::string& path) {
+  small_job job;
+  std::ofstream(path, std::ios::binary) << nested_skips().file();
+  job.spec.model.kind = model_kind::onnx;
+  job.spec.model.file = path;
+  job.spec.mini_batch = 21, job.spec.micro_batch = 3, job.spec.slice = 2;
+  job.spec.optimizer.momentum = 0.9;
+  job.data = images(2, 6);
+  job.layers = 7;
+  return job;
+}
 
 small_job small_mlp() {
   small_job job;

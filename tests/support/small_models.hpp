@@ -5,6 +5,7 @@
 #include "proto/job.hpp"
 
 #include <memory>
+#include <string>
 
 namespace perigee::test {
 
@@ -21,5 +22,9 @@ struct small_job {
 [[nodiscard]] small_job small_resnet();
 /// 6 layers: two blocks; with dropout and clipping; 6 micro-batches in slices of 2.
 [[nodiscard]] small_job small_gpt();
+
+/// 7 layers from an ONNX file that is written to `path`: skips inside skips, so that up to three
+/// tensors cross; images [2,6,6]; the batches are small_mlp's.
+[[nodiscard]] small_job small_skips(const std::string& path);
 
 }  // namespace perigee::test
