@@ -17,6 +17,8 @@ void add_train(CLI::App& app, chosen& run);
 void add_testbed(CLI::App& app, chosen& run);
 void add_status(CLI::App& app, chosen& run);
 void add_export(CLI::App& app, chosen& run);
+void add_eval(CLI::App& app, chosen& run);
+void add_inspect(CLI::App& app, chosen& run);
 void add_simulate(CLI::App& app, chosen& run);
 void add_help(CLI::App& app, chosen& run);
 

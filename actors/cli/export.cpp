@@ -1,13 +1,18 @@
-// perigee export: the weights of a finished job as safetensors, under PyTorch's parameter names.
+// perigee export: the weights of a finished job as safetensors, under PyTorch's parameter names;
+// or the job's own ONNX file with them.
 #include "actors/cli/collect.hpp"
 #include "actors/cli/command.hpp"
 #include "actors/cli/load_job.hpp"
+#include "kernels/format/file.hpp"
+#include "kernels/format/onnx.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <chrono>
+#include <span>
 
 namespace perigee::actors {
 
@@ -16,28 +21,47 @@ namespace {
 struct export_options {
   std::string job;
   std::string via = "127.0.0.1:7001";
-  std::string out = "weights.safetensors";
+  std::string out;  // empty = by what is written
+  bool onnx = false;
   bool json = false;
 };
+
+/// Writes what was asked for; returns the file's name.
+result<std::string> written(const export_options& o, const specification& spec,
+                            const kernels::tensor_file& weights) {
+  const std::string out = !o.out.empty() ? o.out : o.onnx ? "trained.onnx" : "weights.safetensors";
+  if (!o.onnx) {
+    if (auto ok = kernels::write_safetensors(out, weights); !ok) return ok.why();
+    return out;
+  }
+  const auto file = kernels::replaced_weights(spec.model.file, weights);
+  if (!file) return file.why();
+  const std::span<const std::byte> whole(*file);
+  if (auto ok = kernels::write_aside(out, std::array{whole}); !ok) return ok.why();
+  return out;
+}
 
 exit_code run_export(const export_options& o) {
   auto job = load_job(o.job);
   if (!job) return refused(job.why(), exit_code::usage);
+  if (o.onnx && job->spec.model.kind != model_kind::onnx)
+    return refused({errc::unsupported, "--onnx: the job's model did not come as an ONNX file"},
+                   exit_code::usage);
   auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)));
   if (!peer) return refused(peer.why());
   auto weights = collect(*peer, *job);
   if (!weights) return refused(weights.why());
-  if (auto written = kernels::write_safetensors(o.out, *weights); !written)
-    return refused(written.why());
+  const auto out = written(o, job->spec, *weights);
+  if (!out) return refused(out.why());
   if (o.json) {
     const nlohmann::json j{{"event", "exported"},
                            {"tensors", weights->tensors.size()},
                            {"steps", std::stoull(weights->metadata["steps"])},
-                           {"file", o.out}};
+                           {"file", *out}};
     fmt::print("{}\n", j.dump());
   } else {
     fmt::print("{} tensors after step {} in {}\n", weights->tensors.size(),
-               weights->metadata["steps"], o.out);
+               weights->metadata["steps"], *out);
   }
   return exit_code::fine;
 }
@@ -46,11 +70,13 @@ exit_code run_export(const export_options& o) {
 
 void add_export(CLI::App& app, chosen& run) {
   auto o = std::make_shared<export_options>();
-  auto* c = app.add_subcommand("export", "the weights of a finished job as a safetensors file");
+  auto* c = app.add_subcommand("export", "the weights of a finished job, as safetensors or ONNX");
   c->footer("Example: perigee export job.toml --via 127.0.0.1:7001 --out weights.safetensors");
   c->add_option("JOB", o->job, "the job file that was trained")->required();
   c->add_option("--via", o->via, "address of any peer of the swarm")->capture_default_str();
-  c->add_option("--out", o->out, "file to write")->capture_default_str();
+  c->add_option("--out", o->out,
+                "file to write; by default weights.safetensors, or trained.onnx with --onnx");
+  c->add_flag("--onnx", o->onnx, "write the job's own ONNX file with the trained weights");
   c->add_flag("--json", o->json, "one JSON object");
   c->callback([o, &run] { run = [o] { return run_export(*o); }; });
 }

@@ -43,8 +43,9 @@ verdict check_model(const specification& s) {
         "model", "heads",
         fmt::format("heads = {} does not divide width = {}", s.model.heads, s.model.width)};
   const bool text = s.data.kind == data_kind::text;
+  const bool onnx = s.model.kind == model_kind::onnx;
   if (gpt && !text) return misfit{"data", "kind", "a gpt learns from text, not from images"};
-  if (!gpt && text) return misfit{"data", "kind", "only a gpt learns from text"};
+  if (!gpt && !onnx && text) return misfit{"data", "kind", "only a gpt learns from text"};
   if (s.optimizer.nesterov && s.optimizer.momentum == 0)
     return misfit{"optimizer", "nesterov", "nesterov needs a momentum above 0"};
   return {};

@@ -131,9 +131,16 @@ void add_top(table& t) {
 
 void add_model(table& t) {
   t.section = "model";
-  t.required("kind", choice_at({"mlp", "resnet", "gpt"}, AT(spec.model.kind)),
-             "perceptron, residual network with batch norm, or character-level transformer",
-             "\"gpt\"");
+  t.required(
+      "kind", choice_at({"mlp", "resnet", "gpt", "onnx"}, AT(spec.model.kind)),
+      "perceptron, residual network with batch norm, character-level transformer, or a model "
+      "of your own; not needed where onnx is set",
+      "\"gpt\"");
+  t.required("onnx", words{path_max, true, AT(spec.model.file)},
+             "the model's file, as PyTorch exports it in training mode; its weights are the first "
+             "ones unless initial_weights is set",
+             "\"model.onnx\"", {"onnx"});
+  t.all.back().tells_kind = true;
   t.required("hidden", counts{width_max, 0, layers_max, false, AT(spec.model.hidden)},
              "width of each hidden layer", "[64, 64]", {"mlp"});
   t.required("stages", counts{layers_max, 1, layers_max, false, AT(spec.model.stages)},
@@ -146,30 +153,39 @@ void add_model(table& t) {
              {"gpt"});
   t.required("heads", whole_at(1, width_max, AT(spec.model.heads)), "attention heads; divide width",
              "4", {"gpt"});
-  t.required("context", whole_at(1, width_max, AT(spec.model.context)), "characters a sample", "64",
-             {"gpt"});
+  t.required("context", whole_at(1, width_max, AT(spec.model.context)),
+             "characters a sample; of onnx only where the file leaves them open", "64",
+             {"gpt", "onnx"});
+  t.all.back().optional_for = {"onnx"};
   t.optional("dropout", real_at(below_one, AT(spec.model.dropout)),
              "probability that an activation is dropped", "0.1", {"gpt"});
 }
 
 void add_data(table& t) {
+  const std::vector<std::string> pictures{"idx", "csv", "npy", "cifar10", "cifar100"};
   t.section = "data";
-  t.required("kind", choice_at({"text", "idx", "csv"}, AT(spec.data.kind)),
-             "characters of a text, MNIST's IDX files, or CSV with the label last", "\"text\"");
+  t.required(
+      "kind", choice_at({"text", "idx", "csv", "npy", "cifar10", "cifar100"}, AT(spec.data.kind)),
+      "characters of a text, MNIST's IDX files, CSV with the label last, two NumPy arrays, or "
+      "CIFAR's binary version",
+      "\"text\"");
   t.required("path", words{path_max, true, AT(spec.data.path)},
-             "the text, the IDX images or the CSV file; plain or .gz", "\"input.txt\"");
+             "the text, the IDX images, the NumPy samples [N,F], [N,H,W] or [N,H,W,C], the CSV or "
+             "CIFAR file; plain or .gz",
+             "\"input.txt\"");
   t.required("labels", words{path_max, true, AT(spec.data.labels_path)},
-             "the IDX labels; plain or .gz", "\"labels-idx1-ubyte.gz\"", {"idx"});
+             "the IDX labels, or NumPy's [N]; plain or .gz", "\"labels-idx1-ubyte.gz\"",
+             {"idx", "npy"});
   t.optional("validation_count", whole_at(0, samples_max, AT(spec.data.validation_count)),
-             "the last samples, kept for validation", "2000", {"idx", "csv"});
+             "the last samples, kept for validation", "2000", pictures);
   t.optional("validation", permille_at(AT(spec.data.validation_permille)),
              "share of the text, at its end, kept for validation; in steps of 0.001", "0.1",
              {"text"});
   t.optional("scale", real_at(any, AT(spec.data.scale)),
-             "a raw value x becomes (x * scale - mean) / deviation", "0.0625", {"idx", "csv"});
-  t.optional("mean", real_at(any, AT(spec.data.mean)), "see scale", "0.1307", {"idx", "csv"});
+             "a raw value x becomes (x * scale - mean) / deviation", "0.0625", pictures);
+  t.optional("mean", real_at(any, AT(spec.data.mean)), "see scale", "0.1307", pictures);
   t.optional("deviation", real_at(above_zero, AT(spec.data.deviation)), "see scale", "0.3081",
-             {"idx", "csv"});
+             pictures);
 }
 
 void add_optimizer(table& t) {

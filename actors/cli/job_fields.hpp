@@ -72,9 +72,11 @@ struct field {
   std::string name;
   need how = need::optional;
   field_kind kind;
-  std::string about;                   // one line
-  std::string example;                 // a value, as TOML
-  std::vector<std::string> for_kinds;  // kinds of its section that use it; empty = all
+  std::string about;                        // one line
+  std::string example;                      // a value, as TOML
+  std::vector<std::string> for_kinds;       // kinds of its section that use it; empty = all
+  std::vector<std::string> optional_for{};  // kinds that need not have it though it is required
+  bool tells_kind = false;  // says by itself of what kind its section is: the one it is for
 };
 
 /// Returns all fields, section by section, in the order of the help page.

@@ -229,12 +229,22 @@ public:
     refuse_unknown();
     for (const field& f : job_fields())
       if (const auto* value = value_of(f)) std::visit(setter{f, *value, origin_, job_}, f.kind);
+    const auto* model = root_["model"].as_table();
+    if (kind_is_told("model") && model->get("kind") == nullptr)
+      job_.spec.model.kind = model_kind::onnx;
     for (const field& f : job_fields()) refuse_unneeded_or_missing(f);
     if (const auto found = misfit_in(job_)) refuse(place_of(*found), found->what);
     return job_;
   }
 
 private:
+  /// Returns whether a section says its kind by another field than `kind`.
+  bool kind_is_told(const std::string& section) const {
+    for (const field& f : job_fields())
+      if (f.tells_kind && f.section == section && value_of(f) != nullptr) return true;
+    return false;
+  }
+
   const toml::node* value_of(const field& f) const {
     if (f.section.empty()) return root_.get(f.name);
     const auto* section = root_[f.section].as_table();
@@ -276,7 +286,9 @@ private:
     if (value != nullptr && !used)
       refuse(value->source(),
              fmt::format("field {} is of no use to {}", name_text(f), kind_in(f.section, job_)));
-    if (value == nullptr && used && f.how == need::required)
+    const bool told = f.name == "kind" && kind_is_told(f.section);
+    const bool spared = contains(f.optional_for, kind_in(f.section, job_));
+    if (value == nullptr && used && !told && !spared && f.how == need::required)
       refuse(start_of(f.section), fmt::format("missing field {}; for example: {} = {}",
                                               name_text(f), f.name, f.example));
   }

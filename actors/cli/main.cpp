@@ -37,6 +37,8 @@ int run(int argc, char** argv) {
   perigee::actors::add_train(app, command);
   perigee::actors::add_status(app, command);
   perigee::actors::add_export(app, command);
+  perigee::actors::add_eval(app, command);
+  perigee::actors::add_inspect(app, command);
   perigee::actors::add_simulate(app, command);
   perigee::actors::add_help(app, command);
   if (argc > 1 && argv[1][0] != '-') {

@@ -114,6 +114,23 @@ BOOST_AUTO_TEST_CASE(every_field_of_a_resnet_reaches_its_place) {
   BOOST_TEST((job.wanted.replicas == std::vector<std::uint32_t>{2}));
 }
 
+BOOST_AUTO_TEST_CASE(a_model_of_ones_own_needs_its_file_alone) {
+  const std::string rest = "[data]\nkind = \"cifar10\"\npath = \"train.bin\"\n";
+  const std::string top = "steps = 10\nmini_batch = 16\nmicro_batch = 2\n";
+  const auto job = accepted(top + "[model]\nonnx = \"m.onnx\"\n" + rest, {"job.toml", "/jobs"});
+  BOOST_TEST((job.spec.model.kind == model_kind::onnx));
+  BOOST_TEST(job.spec.model.file == "/jobs/m.onnx");
+  BOOST_TEST((job.spec.data.kind == data_kind::cifar10));
+  BOOST_TEST((accepted(top + "[model]\nkind = \"onnx\"\nonnx = \"/jobs/m.onnx\"\n" + rest,
+                       {"job.toml", "/jobs"}) == job));
+  BOOST_TEST(refusal(top + "[model]\nkind = \"mlp\"\nhidden = [8]\nonnx = \"m.onnx\"\n" + rest) ==
+             "job.toml:7:8: field 'onnx' in [model] is of no use to mlp");
+  BOOST_TEST(refusal(top + "[model]\nkind = \"onnx\"\n" + rest).find("missing field 'onnx'") !=
+             std::string::npos);
+  BOOST_TEST(refusal(top + "[model]\nonnx = \"m.onnx\"\nwidth = 8\n" + rest) ==
+             "job.toml:6:9: field 'width' in [model] is of no use to onnx");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_short_job_leaves_out_has_the_defaults_of_a_specification) {
   const auto job = accepted(mlp_job);
   specification expected;
@@ -226,10 +243,10 @@ BOOST_AUTO_TEST_CASE(a_learning_rate_must_be_finite_and_above_zero) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_choice_is_refused_with_all_of_them) {
-  BOOST_TEST(
-      refusal(with(gpt_job, "\"gpt\"", "\"lstm\"")) ==
-      "job.toml:5:8: field 'kind' in [model] must be \"mlp\", \"resnet\" or \"gpt\", not the "
-      "text \"lstm\"");
+  BOOST_TEST(refusal(with(gpt_job, "\"gpt\"", "\"lstm\"")) ==
+             "job.toml:5:8: field 'kind' in [model] must be \"mlp\", \"resnet\", \"gpt\" or "
+             "\"onnx\", not the "
+             "text \"lstm\"");
   BOOST_TEST(refusal(gpt_job + "[plan]\nschedule = \"zero\"\n") ==
              "job.toml:14:12: field 'schedule' in [plan] must be \"gpipe\" or \"1f1b\", not the "
              "text \"zero\"");
@@ -416,7 +433,7 @@ BOOST_AUTO_TEST_CASE(the_help_describes_every_field) {
     BOOST_TEST(page.find(f.about + ", e.g. " + f.example) != std::string::npos, f.name);
     BOOST_TEST(page.find(range_text(f)) != std::string::npos, f.name);
   }
-  BOOST_TEST(names.size() == 42U);
+  BOOST_TEST(names.size() == 43U);
 }
 
 BOOST_AUTO_TEST_CASE(an_entry_of_the_help_tells_range_default_and_use) {
