@@ -20,6 +20,8 @@ void add_export(CLI::App& app, chosen& run);
 void add_eval(CLI::App& app, chosen& run);
 void add_inspect(CLI::App& app, chosen& run);
 void add_simulate(CLI::App& app, chosen& run);
+void add_plan(CLI::App& app, chosen& run);
+void add_explain(CLI::App& app, chosen& run);
 void add_help(CLI::App& app, chosen& run);
 
 /// Prints `perigee: what` on standard error and returns the exit code for it, or `code`.

@@ -1,5 +1,6 @@
 // perigee help: the pages that are too long for --help.
 #include "actors/cli/command.hpp"
+#include "actors/cli/fleet_file.hpp"
 #include "actors/cli/job_file.hpp"
 
 #include <CLI/CLI.hpp>
@@ -21,6 +22,8 @@ constexpr const char* exit_page =
 exit_code run_help(const std::string& topic) {
   if (topic == "job") {
     fmt::print("{}", job_help());
+  } else if (topic == "fleet") {
+    fmt::print("{}", fleet_help());
   } else {
     fmt::print("{}", exit_page);
   }
@@ -31,10 +34,12 @@ exit_code run_help(const std::string& topic) {
 
 void add_help(CLI::App& app, chosen& run) {
   auto topic = std::make_shared<std::string>();
-  auto* c = app.add_subcommand("help",
-                               "longer pages: job (every field of a job file), exit (exit codes)");
+  auto* c = app.add_subcommand(
+      "help", "longer pages: job and fleet (every field of such a file), exit (exit codes)");
   c->footer("Example: perigee help job");
-  c->add_option("TOPIC", *topic, "job or exit")->required()->check(CLI::IsMember({"job", "exit"}));
+  c->add_option("TOPIC", *topic, "job, fleet or exit")
+      ->required()
+      ->check(CLI::IsMember({"job", "fleet", "exit"}));
   c->callback([topic, &run] { run = [topic] { return run_help(*topic); }; });
 }
 

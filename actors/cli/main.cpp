@@ -40,6 +40,8 @@ int run(int argc, char** argv) {
   perigee::actors::add_eval(app, command);
   perigee::actors::add_inspect(app, command);
   perigee::actors::add_simulate(app, command);
+  perigee::actors::add_plan(app, command);
+  perigee::actors::add_explain(app, command);
   perigee::actors::add_help(app, command);
   if (argc > 1 && argv[1][0] != '-') {
     if (const auto [all, known] = commands_of(app, argv[1]); !known) {

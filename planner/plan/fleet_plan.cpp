@@ -219,7 +219,7 @@ private:
 
 }  // namespace
 
-std::string_view text(planning_tier tier) noexcept {
+std::string_view name_of(planning_tier tier) noexcept {
   constexpr std::string_view names[] = {"as wished", "exact", "labels", "blocks"};
   return names[static_cast<std::size_t>(tier)];
 }

@@ -26,7 +26,7 @@
 namespace perigee::planner {
 
 enum class planning_tier : std::uint8_t { as_wished, exact, labels, blocks };
-[[nodiscard]] std::string_view text(planning_tier tier) noexcept;
+[[nodiscard]] std::string_view name_of(planning_tier tier) noexcept;
 
 struct fleet_limits {
   std::uint32_t exact_peers_max = 6;
