@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <deque>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace perigee::net {
@@ -89,8 +90,9 @@ result<void> client::parts::flush() {
 std::span<std::byte> client::parts::room_for(const tensor_label& label) {
   if (expected == nullptr || label.job != expected->job || label.what != expected->what) return {};
   if (label.size != expected->size) {
-    refusal = error{errc::malformed, text(label.what) + " of " + text(label.size) + " where " +
-                                         text(expected->size) + " were expected"};
+    refusal = error{errc::malformed, text(label.what) + ": " + std::to_string(label.size.count) +
+                                         " bytes announced, " +
+                                         std::to_string(expected->size.count) + " expected"};
     return {};
   }
   tensor.resize(label.size.count);

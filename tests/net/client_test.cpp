@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_state_of_another_size_is_refused_before_it_is_all_here) {
       both.asking->receive_tensor({{}, 0, {tensor_kind::state, 5, 4, 0}, {1024}}, deadline_in(60s));
   BOOST_REQUIRE(!got);
   BOOST_TEST((got.why().code == errc::malformed));
-  BOOST_TEST(got.why().what == "state 4 after 5 steps of 4.8 MiB where 1.0 KiB were expected");
+  BOOST_TEST(got.why().what == "state 4 after 5 steps: 5000000 bytes announced, 1024 expected");
   BOOST_TEST(both.asking->dropped() == 1U);
 }
 
