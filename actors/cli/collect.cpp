@@ -1,5 +1,6 @@
 #include "actors/cli/collect.hpp"
 
+#include "actors/cli/ask_status.hpp"
 #include "kernels/weights.hpp"
 
 #include <algorithm>
@@ -14,15 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr duration answer_patience = 10s;
 constexpr duration transfer_patience = 60s;
-
-result<status_report> status_of(net::client& via) {
-  auto answer = via.ask(status_request{}, net::deadline_in(answer_patience));
-  if (!answer) return answer.why();
-  auto* report = std::get_if<status_report>(&*answer);
-  if (report == nullptr)
-    return error{errc::malformed, "the peer answered a status request with something else"};
-  return std::move(*report);
-}
 
 result<progress> finished_job(const status_report& report, job_id job) {
   for (const auto& p : report.jobs) {
@@ -96,15 +88,16 @@ result<void> add_stage(kernels::tensor_file& file, const finished_model& model, 
 
 result<kernels::tensor_file> collect(net::client& via, const job_record& job,
                                      const net::alarm* stop) {
-  auto report = status_of(via);
-  if (!report) return report.why();
-  auto at = finished_job(*report, job.job);
+  const auto answer = ask_status(via, net::deadline_in(answer_patience));
+  if (!answer) return answer.why();
+  const auto& report = answer->report;
+  auto at = finished_job(report, job.job);
   if (!at) return at.why();
   const auto model = model_of(job, *at);
   if (!model) return model.why();
   kernels::tensor_file file;
   for (const auto& s : at->current.stages) {
-    const auto address = address_of(*report, s.group[0].peer);
+    const auto address = address_of(report, s.group[0].peer);
     auto holder = net::client::connect(address, net::deadline_in(answer_patience), stop);
     if (!holder) return holder.why();
     if (auto added = add_stage(file, *model, s, *holder); !added) return added.why();

@@ -1,7 +1,7 @@
 // perigee status: who is here, and what runs.
+#include "actors/cli/ask_status.hpp"
 #include "actors/cli/command.hpp"
 #include "actors/cli/view.hpp"
-#include "net/tcp/client.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -34,7 +34,16 @@ bool calibrated(const peer_record& r) {
   return std::any_of(r.rate.begin(), r.rate.end(), [](std::uint64_t rate) { return rate != 0; });
 }
 
-void print_people(const status_report& r, const std::string& exactness) {
+/// Peers with equal fingerprints compute the same bits: a job among them is exact.
+bool all_alike(const status_report& r) {
+  return std::all_of(r.neighbours.begin(), r.neighbours.end(), [&](const neighbour& n) {
+    return !n.linked || n.record.fingerprint == 0 || n.record.fingerprint == r.self.fingerprint;
+  });
+}
+
+void print_people(const status_answer& answer) {
+  const auto& r = answer.report;
+  const auto* exactness = all_alike(r) ? "exact" : "mixed: peers' kernels differ";
   fmt::print("{} at {}: {} worker{}, offers {}, {}\n", r.self.name, r.self.address, r.self.workers,
              r.self.workers == 1 ? "" : "s", text(r.self.memory_offer),
              calibrated(r.self) ? "ready" : "measuring its kernels");
@@ -45,13 +54,7 @@ void print_people(const status_report& r, const std::string& exactness) {
   for (const auto& p : r.jobs) fmt::print("job {} ({})\n", phase_text(p), exactness);
   if (r.jobs.empty()) fmt::print("no jobs\n");
   if (r.dropped_frames != 0) fmt::print("{} frames dropped\n", r.dropped_frames);
-}
-
-/// Peers with equal fingerprints compute the same bits: a job among them is exact.
-bool all_alike(const status_report& r) {
-  return std::all_of(r.neighbours.begin(), r.neighbours.end(), [&](const neighbour& n) {
-    return !n.linked || n.record.fingerprint == 0 || n.record.fingerprint == r.self.fingerprint;
-  });
+  if (!answer.omitted.empty()) fmt::print("{}\n", answer.omitted);
 }
 
 nlohmann::json json_of(const peer_record& r) {
@@ -59,7 +62,8 @@ nlohmann::json json_of(const peer_record& r) {
           {"workers", r.workers}, {"ready", calibrated(r)}, {"memory_offer", r.memory_offer.count}};
 }
 
-void print_json(const status_report& r) {
+void print_json(const status_answer& answer) {
+  const auto& r = answer.report;
   nlohmann::json j{{"self", json_of(r.self)},
                    {"neighbours", nlohmann::json::array()},
                    {"jobs", nlohmann::json::array()},
@@ -80,20 +84,19 @@ void print_json(const status_report& r) {
                          {"why", p.why.what}});
     if (!p.last.states.empty()) j["jobs"].back()["digest"] = text(digest_of(p.last));
   }
+  if (!answer.omitted.empty()) j["omitted"] = answer.omitted;
   fmt::print("{}\n", j.dump());
 }
 
 exit_code run_status(const status_options& o) {
   auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)));
   if (!peer) return refused(peer.why());
-  auto answer = peer->ask(status_request{}, net::deadline_in(std::chrono::seconds(5)));
+  const auto answer = ask_status(*peer, net::deadline_in(std::chrono::seconds(5)));
   if (!answer) return refused(answer.why());
-  const auto* report = std::get_if<status_report>(&*answer);
-  if (report == nullptr) return refused({errc::malformed, o.via + " answered with something else"});
   if (o.json) {
-    print_json(*report);
+    print_json(*answer);
   } else {
-    print_people(*report, all_alike(*report) ? "exact" : "mixed: peers' kernels differ");
+    print_people(*answer);
   }
   return exit_code::fine;
 }
