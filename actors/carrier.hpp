@@ -1,7 +1,11 @@
 // Between a transport and the peer: what a link reports becomes an event, and tensors are lent from
 // and to executors.
 //
-// Guarantees  an executor outlives every transfer that reads or writes its tensors.
+// Guarantees  an executor outlives every transfer that reads or writes its tensors. A tensor has
+//             room only if the plan expects it, of this size and from this peer, and it is not here
+//             yet; what has none is dropped, and the first of a link are named in the log. At most
+//             `messages_max` messages of a link wait for the peer: beyond that its reader waits,
+//             the kernel's buffers fill, and in the end the sender's queue, which breaks the link.
 // Threads     any; the transport calls it from its own.
 #pragma once
 
@@ -10,25 +14,34 @@
 #include "planner/action.hpp"
 #include "planner/event.hpp"
 
+#include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <set>
+#include <string>
 #include <tuple>
 
 namespace perigee::actors {
 
 class carrier final : public net::owner {
 public:
-  using post = std::function<void(planner::event)>;
+  /// Whoever handles a message lets go of its ticket when that is done.
+  using ticket = std::shared_ptr<const void>;
+  using post = std::function<void(planner::event, ticket)>;
+  using log = std::function<void(planner::note)>;
+  static constexpr std::size_t messages_max = 128;
+  static constexpr std::size_t complaints_max = 8;  // of one link
 
-  carrier(const shelf& executors, post to_peer);
+  carrier(const shelf& executors, post to_peer, log to_people);
 
   /// Must be called once, before anything is sent.
   void use(net::transport& links) { links_ = &links; }
 
   /// A message that cannot be queued breaks the link: the machines rely on messages that arrive in
-  /// order or not at all.
+  /// order or not at all. A report that is too large for a frame is cut, and a remark before it
+  /// says what was left out.
   result<void> send(peer_id to, const message& what);
   /// Lends the tensor's bytes to the link.
   result<void> transmit(const planner::transmit& what);
@@ -46,15 +59,31 @@ private:
   enum class direction : std::uint8_t { in, out };
   using loan = std::tuple<peer_id, direction, job_id, std::uint64_t, tensor_ref>;
 
-  bool is_client(peer_id who);
+  /// What is kept of a neighbour or client while it is linked.
+  struct party {
+    bool client = false;  // it may ask for tensors, not give any
+    std::size_t complaints = 0;
+  };
+  /// How many messages of whom wait for the peer.
+  struct line {
+    std::mutex lock;
+    std::condition_variable shorter;
+    std::map<peer_id, std::size_t> waiting;
+  };
+
+  result<void> send_report(peer_id to, const status_report& whole);
+  result<standing> place_for(peer_id from, const net::tensor_label& label);
+  void complain(peer_id from, const net::tensor_label& label, const std::string& why);
   void lend(loan what, std::shared_ptr<executor> from);
   std::shared_ptr<executor> returned(const loan& what);
 
   const shelf& executors_;
   post post_;
+  log log_;
   net::transport* links_ = nullptr;
+  std::shared_ptr<line> line_ = std::make_shared<line>();
   std::mutex lock_;
-  std::set<peer_id> clients_;  // they may ask for tensors, not give any
+  std::map<peer_id, party> parties_;
   std::multimap<loan, std::shared_ptr<executor>> loans_;
 };
 

@@ -2,6 +2,7 @@
 // safe.
 #pragma once
 
+#include "planner/action.hpp"
 #include "planner/event.hpp"
 #include "proto/executor.hpp"
 #include "proto/message.hpp"
@@ -39,6 +40,8 @@ using report_atom = caf::atom_constant<caf::atom("report")>;
 }  // namespace perigee::actors
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(perigee::planner::event)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(perigee::planner::note)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::shared_ptr<const void>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(perigee::actors::lane_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(perigee::actors::profile_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(perigee::actors::prepare_order)

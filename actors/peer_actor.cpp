@@ -44,6 +44,8 @@ caf::behavior peer_actor(self_pointer self, planner::peer_config config, effects
   arm(self);
   return {
       [=](const planner::event& what) { step(self, what); },
+      [=](const planner::event& what, const carrier::ticket&) { step(self, what); },
+      [=](const planner::note& what) { self->state.perform.log(what); },
       [=](due_atom, instant when) {
         if (when != self->state.armed) return;  // an earlier deadline has replaced it
         self->state.armed = never;

@@ -58,7 +58,11 @@ struct runtime::parts {
 /// of a link runs in a detached actor of its own.
 result<void> runtime::parts::open_links() {
   links = std::make_shared<carrier>(
-      *executors, [this](planner::event what) { caf::anon_send(peer, std::move(what)); });
+      *executors,
+      [this](planner::event what, carrier::ticket until_handled) {
+        caf::anon_send(peer, std::move(what), std::move(until_handled));
+      },
+      [this](planner::note what) { caf::anon_send(peer, std::move(what)); });
   links->use(none);
   if (!config.networked) return {};
   net::tcp_config wanted;

@@ -2,10 +2,13 @@
 
 namespace perigee::actors {
 
-void shelf::put(const plan& what, std::shared_ptr<executor> built) {
+void shelf::put(planner::stage_place where, std::shared_ptr<executor> built) {
+  const std::pair key{where.whole.job, where.whole.epoch};
+  const auto digest = digest_of(where.whole);
   const std::lock_guard guard(lock_);
-  if (removed_.contains({what.job, what.epoch})) return;
-  entries_[{what.job, what.epoch}] = {digest_of(what), std::move(built)};
+  if (removed_.contains(key)) return;
+  auto place = std::make_shared<const planner::stage_place>(std::move(where));
+  entries_[key] = {digest, {std::move(built), std::move(place)}};
 }
 
 void shelf::remove(job_id job, std::uint64_t epoch) {
@@ -14,22 +17,22 @@ void shelf::remove(job_id job, std::uint64_t epoch) {
   removed_.insert({job, epoch});
   const auto found = entries_.find({job, epoch});
   if (found == entries_.end()) return;
-  last = std::move(found->second.built);
+  last = std::move(found->second.what.built);
   entries_.erase(found);
 }
 
 std::shared_ptr<executor> shelf::of_epoch(job_id job, std::uint64_t epoch) const {
   const std::lock_guard guard(lock_);
   const auto found = entries_.find({job, epoch});
-  return found == entries_.end() ? nullptr : found->second.built;
+  return found == entries_.end() ? nullptr : found->second.what.built;
 }
 
-std::shared_ptr<executor> shelf::of_plan(job_id job, std::uint64_t plan_digest) const {
+standing shelf::of_plan(job_id job, std::uint64_t plan_digest) const {
   const std::lock_guard guard(lock_);
   for (const auto& [key, found] : entries_) {
-    if (key.first == job && found.plan_digest == plan_digest) return found.built;
+    if (key.first == job && found.plan_digest == plan_digest) return found.what;
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace perigee::actors

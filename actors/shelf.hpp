@@ -5,8 +5,8 @@
 // Threads     any; it locks.
 #pragma once
 
+#include "planner/run/stage_place.hpp"
 #include "proto/executor.hpp"
-#include "proto/plan.hpp"
 
 #include <map>
 #include <memory>
@@ -16,20 +16,25 @@
 
 namespace perigee::actors {
 
+/// An executor and its place in the plan.
+struct standing {
+  std::shared_ptr<executor> built;  // null: there is none
+  std::shared_ptr<const planner::stage_place> where;
+};
+
 class shelf {
 public:
   /// Drops an executor whose plan was removed while it was being built.
-  void put(const plan& what, std::shared_ptr<executor> built);
+  void put(planner::stage_place where, std::shared_ptr<executor> built);
   void remove(job_id job, std::uint64_t epoch);
 
-  /// Return nullptr if there is none.
   [[nodiscard]] std::shared_ptr<executor> of_epoch(job_id job, std::uint64_t epoch) const;
-  [[nodiscard]] std::shared_ptr<executor> of_plan(job_id job, std::uint64_t plan_digest) const;
+  [[nodiscard]] standing of_plan(job_id job, std::uint64_t plan_digest) const;
 
 private:
   struct entry {
     std::uint64_t plan_digest = 0;
-    std::shared_ptr<executor> built;
+    standing what;
   };
   mutable std::mutex lock_;
   std::map<std::pair<job_id, std::uint64_t>, entry> entries_;

@@ -4,6 +4,7 @@
 #include "kernels/calibrate.hpp"
 #include "kernels/engine.hpp"
 #include "kernels/executor_factory.hpp"
+#include "kernels/model/profile.hpp"
 #include "proto/digest.hpp"
 
 #include <exception>
@@ -36,7 +37,9 @@ planner::prepared prepared_by(const prepare_order& order, peer_id id, shelf& exe
   auto built = guarded<std::unique_ptr<executor>>(
       [&] { return kernels::executor_for(order.spec, what, id); });
   if (!built) return {what.job, what.epoch, built.why()};
-  executors.put(what, std::move(*built));
+  const auto layers = what.stages.back().layer_first + what.stages.back().layer_count;
+  executors.put({what, place_of(what, id), kernels::blank_profile(order.spec, layers)},
+                std::move(*built));
   return {what.job, what.epoch, {}};
 }
 

@@ -83,6 +83,7 @@ public:
   std::span<const std::byte> hold(const tensor_ref& ref) override { return rooms_->hold(ref); }
   void release(const tensor_ref& ref) override { rooms_->release(ref); }
   std::span<std::byte> room(const tensor_ref& ref) override { return rooms_->room(ref); }
+  void arrived(const tensor_ref& ref) override { rooms_->arrived(ref); }
 
   /// Returns the bytes that were reserved; all of them are used.
   [[nodiscard]] bytes memory() const noexcept { return arena_.taken(); }

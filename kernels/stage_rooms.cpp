@@ -38,6 +38,14 @@ micro_slot* stage_rooms::slot_of(const tensor_ref& ref) noexcept {
   return nullptr;
 }
 
+input_slot* stage_rooms::input_of(const tensor_ref& ref) noexcept {
+  for (input_slot& input : inputs_)
+    if (input.now != input_slot::phase::empty && input.step == ref.step &&
+        input.micro_batch == ref.index)
+      return &input;
+  return nullptr;
+}
+
 total_slot* stage_rooms::total_at(layer_rooms& l, std::uint64_t step,
                                   std::uint32_t index) noexcept {
   for (total_slot& total : l.totals)
@@ -92,9 +100,9 @@ std::span<const std::byte> stage_rooms::hold(const tensor_ref& ref) {
 std::span<const std::byte> stage_rooms::hold_total(const tensor_ref& ref) {
   layer_rooms* l = layer_of(ref.layer);
   total_slot* total = l == nullptr ? nullptr : total_at(*l, ref.step, ref.index);
-  const bool arrived = total != nullptr && total->now == total_slot::phase::promised &&
-                       ref.index == shape_.slice_count;
-  if (total == nullptr || !(arrived || total->now == total_slot::phase::ready)) return {};
+  const bool came =
+      total != nullptr && total->now == total_slot::phase::here && ref.index == shape_.slice_count;
+  if (total == nullptr || !(came || total->now == total_slot::phase::ready)) return {};
   ++total->holds;
   return {total->data, l->gradient_size};
 }
@@ -143,14 +151,14 @@ std::span<std::byte> stage_rooms::room_for_input(const tensor_ref& ref) {
   if (shape_.first_stage || ref.layer != shape_.layer_first) return {};
   if (ref.index < shape_.micro_first || ref.index >= shape_.micro_end) return {};
   if (ref.step != forwards_[ref.index - shape_.micro_first]) return {};
-  input_slot* empty = nullptr;
-  for (input_slot& input : inputs_) {
-    if (input.now == input_slot::phase::empty) empty = &input;
-    if (input.now == input_slot::phase::promised && input.step == ref.step &&
-        input.micro_batch == ref.index)
-      return {input.data, shape_.input_size};
+  if (const input_slot* input = input_of(ref); input != nullptr) {
+    if (input->now != input_slot::phase::promised) return {};
+    return {input->data, shape_.input_size};
   }
-  if (empty == nullptr) return {};
+  const auto empty = std::find_if(inputs_.begin(), inputs_.end(), [](const input_slot& input) {
+    return input.now == input_slot::phase::empty;
+  });
+  if (empty == inputs_.end()) return {};
   empty->now = input_slot::phase::promised;
   empty->step = ref.step;
   empty->micro_batch = ref.index;
@@ -160,7 +168,9 @@ std::span<std::byte> stage_rooms::room_for_input(const tensor_ref& ref) {
 std::span<std::byte> stage_rooms::room_for_output_gradient(const tensor_ref& ref) {
   if (shape_.last_stage || ref.layer != layer_end()) return {};
   micro_slot* slot = slot_of(ref);
-  if (slot == nullptr || slot->now != micro_slot::phase::waiting) return {};
+  if (slot == nullptr || slot->now != micro_slot::phase::waiting || slot->gradient_here) {
+    return {};
+  }
   return {slot->data + shape_.output_gradient.offset, shape_.output_gradient.size};
 }
 
@@ -183,6 +193,24 @@ std::span<std::byte> stage_rooms::room_for_total(const tensor_ref& ref) {
   return {empty->data, l->gradient_size};
 }
 
+void stage_rooms::arrived(const tensor_ref& ref) {
+  const guard locked(lock_);
+  if (ref.kind == tensor_kind::gradient) {
+    layer_rooms* l = layer_of(ref.layer);
+    total_slot* total = l == nullptr ? nullptr : total_at(*l, ref.step, ref.index);
+    CHECK(total != nullptr && total->now == total_slot::phase::promised);
+    total->now = total_slot::phase::here;
+  } else if (ref.kind == tensor_kind::activation) {
+    input_slot* input = input_of(ref);
+    CHECK(input != nullptr && input->now == input_slot::phase::promised);
+    input->now = input_slot::phase::here;
+  } else {
+    micro_slot* slot = slot_of(ref);
+    CHECK(slot != nullptr && slot->now == micro_slot::phase::waiting);
+    slot->gradient_here = true;
+  }
+}
+
 // --- tasks
 // ----------------------------------------------------------------------------------------
 
@@ -194,12 +222,8 @@ micro_slot& stage_rooms::begin_forward(std::uint32_t lane, const task& t) {
     return s.now == micro_slot::phase::empty;
   });
   CHECK(slot != slots.end());
-  input_slot* input = nullptr;
-  for (input_slot& candidate : inputs_)
-    if (candidate.now == input_slot::phase::promised && candidate.step == t.step &&
-        candidate.micro_batch == t.index)
-      input = &candidate;
-  CHECK(shape_.first_stage || input != nullptr);
+  input_slot* input = shape_.first_stage ? nullptr : input_of({{}, t.step, 0, t.index});
+  CHECK(shape_.first_stage || (input != nullptr && input->now == input_slot::phase::here));
   if (input != nullptr) input->now = input_slot::phase::used;
   forwards_[t.index - shape_.micro_first] = t.step + 1;
   std::byte* data = slot->data;
@@ -222,6 +246,7 @@ micro_slot& stage_rooms::begin_backward(std::uint32_t lane, const task& t) {
   micro_slot* slot = slot_of({tensor_kind::activation, t.step, 0, t.index});
   CHECK(slot != nullptr && slot->now == micro_slot::phase::waiting);
   CHECK(slot >= lanes_[lane].data() && slot < lanes_[lane].data() + lanes_[lane].size());
+  CHECK(shape_.last_stage || slot->gradient_here);
   slot->now = micro_slot::phase::backward;
   return *slot;
 }
@@ -240,12 +265,12 @@ std::byte* stage_rooms::begin_fold(const task& t) {
   CHECK(l != nullptr && l->folds == t.step);
   if (shape_.slice_first > 0) {
     total_slot* came = total_at(*l, t.step, shape_.slice_first);
-    CHECK(came != nullptr && came->now == total_slot::phase::promised);
+    CHECK(came != nullptr && came->now == total_slot::phase::here);
     return came->data;
   }
   total_slot* fresh = empty_total(*l);
   CHECK(fresh != nullptr);
-  *fresh = {fresh->data, total_slot::phase::promised, t.step, shape_.slice_first, 0, false};
+  *fresh = {fresh->data, total_slot::phase::here, t.step, shape_.slice_first, 0, false};
   return fresh->data;
 }
 
@@ -264,7 +289,7 @@ const std::byte* stage_rooms::total_of(const task& t) {
   layer_rooms* l = layer_of(t.index);
   CHECK(l != nullptr && l->applied == t.step);
   total_slot* total = total_at(*l, t.step, shape_.slice_count);
-  CHECK(total != nullptr);
+  CHECK(total != nullptr && total->now != total_slot::phase::promised);
   total->now = total_slot::phase::ready;
   return total->data;
 }

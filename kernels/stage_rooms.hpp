@@ -2,8 +2,10 @@
 //
 //   slot    empty --begin_forward--> forward --end_forward--> waiting --begin_backward--> backward
 //           --end_backward--> leaving --last release--> empty
-//   input   empty --room--> promised --begin_forward--> used --end_backward--> empty
-//   total   empty --room--> promised --fold, measure--> ready --last use and release--> empty
+//   input   empty --room--> promised --arrived--> here --begin_forward--> used --end_backward-->
+//           empty
+//   total   empty --room--> promised --arrived--> here --fold, measure--> ready --last use and
+//           release--> empty
 //
 // Guarantees  nothing is allocated after construction; a tensor that the plan does not expect
 //             (wrong layer, micro-batch, step or range, or one that has been) gets no room.
@@ -23,7 +25,7 @@ namespace perigee::kernels {
 
 /// Room for one boundary that comes from the stage before.
 struct input_slot {
-  enum class phase : std::uint8_t { empty, promised, used };
+  enum class phase : std::uint8_t { empty, promised, here, used };
   std::byte* data = nullptr;
   phase now = phase::empty;
   std::uint64_t step = 0;
@@ -41,13 +43,14 @@ struct micro_slot {
   std::uint32_t output_holds = 0;
   std::uint32_t gradient_holds = 0;
   bool gradient_left = false;
-  double loss = 0;  // last stage
+  bool gradient_here = false;  // of the output
+  double loss = 0;             // last stage
   std::uint64_t counted = 0;
 };
 
 /// Room for a layer's fold over the slices [0, index).
 struct total_slot {
-  enum class phase : std::uint8_t { empty, promised, ready };
+  enum class phase : std::uint8_t { empty, promised, here, ready };
   std::byte* data = nullptr;
   phase now = phase::empty;
   std::uint64_t step = 0;
@@ -97,6 +100,7 @@ public:
   std::span<const std::byte> hold(const tensor_ref& ref);
   void release(const tensor_ref& ref);
   std::span<std::byte> room(const tensor_ref& ref);
+  void arrived(const tensor_ref& ref);
 
   // --- tasks: each requires that the pipeline machine kept its order ----------------------------
   micro_slot& begin_forward(std::uint32_t lane, const task& t);
@@ -117,6 +121,7 @@ private:
   total_slot* empty_total(layer_rooms& l) noexcept;
   void settle(micro_slot& slot) const noexcept;
   static void settle(total_slot& total) noexcept;
+  input_slot* input_of(const tensor_ref& ref) noexcept;
   std::span<std::byte> room_for_input(const tensor_ref& ref);
   std::span<std::byte> room_for_output_gradient(const tensor_ref& ref);
   std::span<std::byte> room_for_total(const tensor_ref& ref);

@@ -33,6 +33,8 @@ public:
   /// expects, is here already or has been. Asking twice before `arrived` returns the same room: a
   /// transfer may start again.
   virtual std::span<std::byte> room(const tensor_ref& ref) = 0;
+  /// All bytes of a tensor that had room are in it; nobody writes there any more.
+  virtual void arrived(const tensor_ref& ref) = 0;
 };
 
 }  // namespace perigee

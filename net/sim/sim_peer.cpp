@@ -110,6 +110,7 @@ std::span<std::byte> sim_peer::room_for(peer_id, const tensor_label& label) {
 
 void sim_peer::on_arrived(peer_id from, const tensor_label& label) {
   around_.events.add(label.what.step, label.what.layer, label.what.index);
+  if (part* p = part_of(label.job, label.plan_digest)) p->runs->arrived(label.what);
   step(planner::arrived{from, label.job, label.what, label.size});
 }
 

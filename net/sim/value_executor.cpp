@@ -176,10 +176,18 @@ void value_executor::release(const tensor_ref& ref) {
 std::span<std::byte> value_executor::room(const tensor_ref& ref) {
   cell* found = room_cell(ref);
   if (found == nullptr || ref.step > step_ + 1 || ref.step < found->step_next) return {};
+  if (found->complete && found->step_next == ref.step) return {};
   CHECK(found->holds == 0);
+  found->complete = false;
   found->step_next = ref.step;
   found->made = true;  // whoever runs a task before the bytes are here is caught by the digests
   return std::as_writable_bytes(std::span(&found->value, 1));
+}
+
+void value_executor::arrived(const tensor_ref& ref) {
+  cell* found = room_cell(ref);
+  CHECK(found != nullptr && found->step_next == ref.step);
+  found->complete = true;
 }
 
 value_executor::cell* value_executor::made_cell(const tensor_ref& ref) {
@@ -246,6 +254,7 @@ void value_executor::put(cell& into, std::uint64_t step, std::uint64_t value) {
 std::uint64_t value_executor::taken(inbox& from, std::uint64_t step) {
   cell& here = from[step % 2];
   CHECK(here.made && here.step_next == step);
+  here.complete = false;
   here.step_next = step + 2;  // this one has been; the next of this parity may come
   return here.value;
 }

@@ -46,6 +46,7 @@ public:
   std::span<const std::byte> hold(const tensor_ref& ref) override;
   void release(const tensor_ref& ref) override;
   std::span<std::byte> room(const tensor_ref& ref) override;
+  void arrived(const tensor_ref& ref) override;
 
 private:
   /// A tensor's place: which step's it is, and who looks at it.
@@ -54,6 +55,7 @@ private:
     std::uint64_t step_next = 0;  // the first step it may hold next
     std::uint32_t holds = 0;
     bool made = false;
+    bool complete = false;  // what came; until it is taken
   };
   /// Both of a micro-batch's inputs may come while the step before is still being applied.
   using inbox = std::array<cell, 2>;

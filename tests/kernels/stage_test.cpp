@@ -213,6 +213,19 @@ BOOST_AUTO_TEST_CASE(what_the_plan_does_not_expect_gets_no_room) {
   BOOST_TEST(run.at(0, 0).hold({activation, 0, 3, 0}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_is_here_gets_no_room_again) {
+  const small_job job = small_mlp();
+  const plan p = plan_of({{3, {4}}, {3, {2, 2}}});
+  auto run = run_of(job, p);
+  executor& second = run.at(1, 1);
+  using enum tensor_kind;
+  for (const tensor_ref ref : {tensor_ref{activation, 0, 3, 4}, tensor_ref{gradient, 0, 3, 2}}) {
+    BOOST_REQUIRE(!second.room(ref).empty());
+    second.arrived(ref);
+    BOOST_TEST(second.room(ref).empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_has_been_gets_no_room_again) {
   const small_job job = small_mlp();
   const plan p = plan_of({{3, {4}}, {3, {2, 2}}});

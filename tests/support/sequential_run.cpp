@@ -36,6 +36,7 @@ void sequential_run::carry(executor& from, executor& to, const tensor_ref& what)
   const auto in = to.room(what);
   CHECK(!out.empty() && out.size() == in.size());
   std::memcpy(in.data(), out.data(), out.size());
+  to.arrived(what);
   from.release(what);
 }
 
