@@ -9,21 +9,20 @@ namespace perigee::kernels {
 
 namespace {
 
-constexpr double momentum = 0.1;  // PyTorch's: the share of the newest batch
-
-void fold_running(std::span<float> running, const float* statistics) noexcept {
-  for (std::size_t i = 0; i < running.size(); ++i)
-    running[i] =
-        static_cast<float>((1 - momentum) * double{running[i]} + momentum * double{statistics[i]});
+void fold_running(const layer_layout& layout, float* running, const float* statistics) noexcept {
+  for (const running_place& r : layout.running)
+    for (std::size_t i = r.offset; i < r.offset + 2 * r.channels; ++i)
+      running[i] = static_cast<float>((1 - r.momentum) * double{running[i]} +
+                                      r.momentum * double{statistics[i]});
 }
 
 void add_slice(const layer_layout& layout, std::span<float> total, const float* slice,
                std::uint32_t micro_batches) noexcept {
   add(total.first(layout.parameter_floats), slice);
-  const auto running = total.subspan(layout.parameter_floats, layout.running_floats);
+  float* running = total.data() + layout.parameter_floats;
   const float* statistics = slice + layout.gradient_floats();
   for (std::uint32_t m = 0; m < micro_batches; ++m)
-    fold_running(running, statistics + m * layout.running_floats);
+    fold_running(layout, running, statistics + m * layout.running_floats);
   add_loss(layout, total.data(), loss_of(layout, slice));
 }
 
@@ -41,7 +40,7 @@ void fold_slices(const layer_layout& layout, std::span<float> total, std::span<f
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = wrong == sabotage::reversed_fold ? count - 1 - i : i;
     if (wrong == sabotage::statistics_twice)
-      fold_running(total.subspan(layout.parameter_floats, layout.running_floats),
+      fold_running(layout, total.data() + layout.parameter_floats,
                    slices[at] + layout.gradient_floats());
     add_slice(layout, total, slices[at], micro_batches[at]);
   }

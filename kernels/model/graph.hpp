@@ -52,7 +52,8 @@ struct node {
   std::vector<std::uint32_t> in;  // indices of the layer's values
   std::uint32_t out = no_value;   // a loss has none
   std::vector<parameter> parameters;
-  std::string running;  // batch norm: prefix of `.running_mean` and `.running_var`; else empty
+  std::string running;    // batch norm: prefix of `.running_mean` and `.running_var`; else empty
+  double momentum = 0.1;  // batch norm, as PyTorch's: the newest batch's share of these
 };
 
 /// One of several tensors of a boundary, which lie one behind the other.

@@ -19,7 +19,7 @@ layer_layout layout_of(const layer_graph& layer, std::size_t moments) {
     }
     if (n.running.empty()) continue;
     const auto channels = static_cast<std::size_t>(std::get<batch_norm_shape>(n.shape).C);
-    layout.running.push_back({n.running, layout.running_floats, channels});
+    layout.running.push_back({n.running, layout.running_floats, channels, n.momentum});
     layout.running_floats += rounded(2 * channels);
   }
   return layout;

@@ -29,6 +29,7 @@ struct running_place {
   std::string prefix;
   std::size_t offset = 0;  // from the start of the running statistics
   std::size_t channels = 0;
+  double momentum = 0.1;  // the newest batch's share
 };
 
 struct layer_layout {

@@ -3,6 +3,7 @@
 
 #include "kernels/evaluate.hpp"
 #include "kernels/executor_factory.hpp"
+#include "kernels/model/layout.hpp"
 #include "kernels/model/onnx/patterns.hpp"
 #include "kernels/model/onnx/trace.hpp"
 #include "kernels/stage.hpp"
@@ -170,6 +171,43 @@ BOOST_AUTO_TEST_CASE(a_mask_that_is_not_causal_is_refused) {
   BOOST_TEST(attention({o, x, x, o, o, x, o, o, x}) ==
              "operator Softmax, node /p: attention whose mask neither lets everything through nor "
              "is causal");
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_norm_keeps_its_own_momentum) {
+  onnx_maker m;
+  m.input("x", {-1, 4}).weight("n.weight", {4}).weight("n.bias", {4});
+  m.weight("n.running_mean", {4}).weight("n.running_var", {4}).with("momentum", 0.99F);
+  m.node("BatchNormalization", {"x", "n.weight", "n.bias", "n.running_mean", "n.running_var"}, "y");
+  m.output("y");
+  model_spec spec;
+  const onnx_graph graph = graph_of(m);
+  const auto model = imported(graph, spec, *data_for(graph, spec), {2, pass_kind::training, {}});
+  BOOST_TEST_REQUIRE(bool(model), (model ? "" : model.why().what));
+  const auto layout = layout_of(model->layers[0], 0);
+  BOOST_TEST(layout.running[0].prefix == "n");
+  BOOST_TEST(layout.running[0].momentum == 0.01);
+}
+
+BOOST_AUTO_TEST_CASE(an_exported_batch_of_one_becomes_ours) {
+  onnx_maker m;
+  m.input("x", {1, 2, 3}).numbers("flat", {1, -1}).node("Reshape", {"x", "flat"}, "r");
+  m.weight("fc.weight", {4, 6}).with("transB", std::int64_t{1});
+  m.node("Gemm", {"r", "fc.weight"}, "y").output("y");
+  const auto f = traced(graph_of(m), {5, 0});
+  BOOST_TEST_REQUIRE(bool(f), (f ? "" : f.why().what));
+  BOOST_TEST((f->values[f->output].shape == extents{5, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(positions_may_come_from_a_longer_table) {
+  onnx_maker m;
+  m.token_input("ids", {-1, 3}).weight("wte.weight", {7, 4}).weight("wpe.weight", {9, 4});
+  m.numbers("places", {0, 1, 2}).node("Gather", {"wte.weight", "ids"}, "w");
+  m.node("Gather", {"wpe.weight", "places"}, "p").node("Add", {"w", "p"}, "x");
+  m.weight("head.weight", {7, 4}).weight("head.bias", {7});
+  m.with("perm", std::vector<std::int64_t>{1, 0}).node("Transpose", {"head.weight"}, "t");
+  m.node("MatMul", {"x", "t"}, "z").node("Add", {"z", "head.bias"}, "y").output("y");
+  BOOST_TEST(operators_of(m) == "Embedding Linear");
+  BOOST_TEST(layers_of(m) == "wte head");
 }
 
 BOOST_AUTO_TEST_CASE(a_residual_block_stays_whole) {

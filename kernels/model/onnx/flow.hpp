@@ -33,7 +33,7 @@ struct flow_value {
 struct flow_detail {
   extents numbers;  // Conv: stride, padding, dilation, groups; pools: kernel, stride, padding;
                     // Transpose: order; Slice: axis, begin; Concat, Softmax: axis
-  double low = 0;   // Clip: bounds; HardSigmoid: alpha, beta; norms: low is epsilon;
+  double low = 0;   // Clip: bounds; HardSigmoid: alpha, beta; norms: epsilon, momentum;
   double high = 0;  // Dropout: low is the probability; Attention: low is the scale
   activation_kind kind = activation_kind::relu;  // of an Activation
   bool causal = false;                           // of an Attention

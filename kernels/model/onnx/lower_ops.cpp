@@ -54,6 +54,7 @@ result<void> lowering::lower_batch_norm(const flow_node& n) {
   const std::string prefix =
       mean.ends_with(ending) ? mean.substr(0, mean.size() - ending.size()) : mean;
   out_.whole.nodes.back().running = prefix;
+  out_.whole.nodes.back().momentum = n.how.high;
   out_.tensors[prefix + ".running_mean"] = value(n.in[3]).tensor;
   out_.tensors[prefix + ".running_var"] = value(n.in[4]).tensor;
   define(n, out, x.order);

@@ -2,6 +2,8 @@
 
 #include "kernels/model/onnx/tracer.hpp"
 
+#include <cmath>
+
 namespace perigee::kernels {
 
 namespace {
@@ -84,6 +86,9 @@ result<void> node_tracer::trace_batch_norm() {
       return refuse("scale, bias, mean and variance must be parameters of one value a channel");
   flow_detail how;
   how.low = real("epsilon", 1e-5);
+  // ONNX keeps the other share, in f32: what PyTorch was told has few digits.
+  how.high = std::round((1 - real("momentum", 0.9)) * 1e6) / 1e6;
+  if (!(how.high >= 0 && how.high <= 1)) return refuse("its momentum is not in [0, 1]");
   define(0, add("BatchNorm", in_, shape, how));
   return {};
 }
