@@ -1,10 +1,10 @@
 // perigee export: the weights of a finished job as safetensors, under PyTorch's parameter names;
-// or the job's own ONNX file with them.
+// or an ONNX file with them.
 #include "actors/cli/collect.hpp"
 #include "actors/cli/command.hpp"
 #include "actors/cli/load_job.hpp"
 #include "kernels/format/file.hpp"
-#include "kernels/format/onnx.hpp"
+#include "kernels/model/onnx/write.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -34,7 +34,9 @@ result<std::string> written(const export_options& o, const specification& spec,
     if (auto ok = kernels::write_safetensors(out, weights); !ok) return ok.why();
     return out;
   }
-  const auto file = kernels::replaced_weights(spec.model.file, weights);
+  const auto data = kernels::open_dataset(spec.data, spec.model.context);
+  if (!data) return data.why();
+  const auto file = kernels::onnx_file_of(spec, (*data)->info(), weights);
   if (!file) return file.why();
   const std::span<const std::byte> whole(*file);
   if (auto ok = kernels::write_aside(out, std::array{whole}); !ok) return ok.why();
@@ -44,9 +46,6 @@ result<std::string> written(const export_options& o, const specification& spec,
 exit_code run_export(const export_options& o) {
   auto job = load_job(o.job);
   if (!job) return refused(job.why(), exit_code::usage);
-  if (o.onnx && job->spec.model.kind != model_kind::onnx)
-    return refused({errc::unsupported, "--onnx: the job's model did not come as an ONNX file"},
-                   exit_code::usage);
   auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)));
   if (!peer) return refused(peer.why());
   auto weights = collect(*peer, *job);
@@ -76,7 +75,9 @@ void add_export(CLI::App& app, chosen& run) {
   c->add_option("--via", o->via, "address of any peer of the swarm")->capture_default_str();
   c->add_option("--out", o->out,
                 "file to write; by default weights.safetensors, or trained.onnx with --onnx");
-  c->add_flag("--onnx", o->onnx, "write the job's own ONNX file with the trained weights");
+  c->add_flag(
+      "--onnx", o->onnx,
+      "write an ONNX file with the trained weights; of a model that came as one, that file");
   c->add_flag("--json", o->json, "one JSON object");
   c->callback([o, &run] { run = [o] { return run_export(*o); }; });
 }

@@ -17,7 +17,7 @@ namespace {
 
 struct inspect_options {
   std::string model;
-  std::uint32_t samples = 1;
+  std::uint32_t samples = 2;  // a batch norm over rows needs two
   std::uint32_t context = 0;
   bool json = false;
 };
