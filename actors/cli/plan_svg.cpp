@@ -156,7 +156,7 @@ private:
       if (++drawn > lanes_max) break;
       const auto& record = request_.swarm->peers()[request_.swarm->position_of(use.peer)];
       const double offer = static_cast<double>(record.memory_offer.count);
-      const double room = width - 240;
+      const double room = width - 300;
       const auto length = [&](bytes size) {
         return room * std::min(1.0, static_cast<double>(size.count) / std::max(offer, 1.0));
       };

@@ -106,8 +106,39 @@ stage_estimate estimate_stage(const estimator& with, const outline_stage& s,
   return e;
 }
 
+namespace {
+
+/// Where the lanes of a stage begin, in slices.
+void lanes_of(const estimator& with, const outline_stage& s, std::vector<std::uint32_t>& starts) {
+  starts.clear();
+  std::uint32_t slice = 0;
+  for (const part& who : s.group) {
+    const std::uint32_t workers = with.space->swarm->peers()[who.peer].workers;
+    const std::uint32_t lanes = std::max(std::min(workers, who.slices), 1U);
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+      starts.push_back(slice);
+      slice += who.slices / lanes + (lane < who.slices % lanes ? 1 : 0);
+    }
+  }
+}
+
+/// Returns how long two neighbours are busy, given how their lanes lie to each other.
+rep busy_side_by_side(const stage_estimate& a, std::size_t lanes_a, const stage_estimate& b,
+                      std::size_t lanes_b) {
+  const auto more = static_cast<rep>(std::max(lanes_a, lanes_b));
+  const auto less = static_cast<rep>(std::min(lanes_a, lanes_b));
+  const stage_estimate& wider = lanes_a > lanes_b ? a : b;
+  if (more == less) return std::max(a.busy - a.once, b.busy - b.once) / 4 * 5;
+  return (wider.busy - wider.once) / less * more;
+}
+
+}  // namespace
+
 rep estimate(const estimator& with, const outline& cut) {
   rep waiting = 0;
+  stage_estimate last;
+  std::vector<std::uint32_t> lanes;
+  std::vector<std::uint32_t> lanes_before;
   rep path = 0;
   rep reduce = 0;
   std::map<std::uint16_t, rep> media;
@@ -118,6 +149,12 @@ rep estimate(const estimator& with, const outline& cut) {
     path += e.once + 2 * e.hop;
     reduce = std::max(reduce, e.reduce);
     if (before != nullptr && !with.space->swarm->uniform()) add_media(with, *before, cut[s], media);
+    if (with.unit == granularity::sample) continue;
+    lanes_of(with, cut[s], lanes);
+    if (before != nullptr && lanes != lanes_before)
+      waiting = std::max(waiting, busy_side_by_side(last, lanes_before.size(), e, lanes.size()));
+    lanes.swap(lanes_before);
+    last = e;
   }
   rep total = waiting + path + reduce;
   for (const auto& [kind, busy] : media) total = std::max(total, busy + reduce);

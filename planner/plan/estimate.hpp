@@ -6,6 +6,9 @@
 //   step      the longest stage beyond one of its micro-batches + one micro-batch through all
 //             stages and back, links included + the longest reduction; no less than what a shared
 //             medium has to carry
+//   lanes     a lane takes micro-batches in order. Behind lanes that are cut otherwise it takes all
+//             of one before those of the next, which then wait: the stage with more lanes is as
+//             long as it would be with as few as its neighbour
 //
 // Threads     none; pure functions.
 #pragma once

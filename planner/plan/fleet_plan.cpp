@@ -11,6 +11,8 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace perigee::planner {
@@ -96,19 +98,53 @@ private:
     if (many) how = {.labels = 4, .ends = 2, .probes = 8, .wider_caps = true};
     if (usable_.size() <= 16) how = {.labels = 24, .ends = 4, .probes = 10, .wider_caps = true};
     std::vector<outline> all;
-    for (auto& order : orders(many)) {
-      label_search labels(with_, std::move(order), how);
+    const auto sweep = [&](const std::vector<std::uint32_t>& order) {
+      label_search labels(with_, order, how);
       for (outline& cut : labels.sweep()) all.push_back(std::move(cut));
-    }
+    };
+    const auto tried = orders(many);
+    if (!many) std::for_each(tried.begin(), tried.end(), sweep);
+    // Groups of one size with equal shares: lanes that line up from stage to stage.
+    const std::uint32_t slices = space_.model->slice_count;
+    const auto most = std::min<std::size_t>(slices, usable_.size());
+    for (how.members = 1; how.members <= most; ++how.members)
+      if (slices % how.members == 0) sweep(tried[0]);
     std::vector<std::pair<rep, std::size_t>> ranked;
     for (std::size_t i = 0; i < all.size(); ++i) ranked.emplace_back(estimate(with_, all[i]), i);
     std::sort(ranked.begin(), ranked.end());
-    std::size_t tried = 0;
-    for (const auto& [time, i] : ranked) {
-      if (!consider(all[i])) continue;
-      if (++tried == request_.limits.finalists) break;
+    // The best of each number of stages, then the next best ones: starts that differ.
+    std::vector<outline> starts;
+    std::set<std::size_t> lengths;
+    for (const bool any_length : {false, true})
+      for (const auto& [time, i] : ranked) {
+        if (starts.size() >= request_.limits.finalists) break;
+        if (!any_length && !lengths.insert(all[i].size()).second) continue;
+        if (std::find(starts.begin(), starts.end(), all[i]) != starts.end()) continue;
+        if (consider(all[i])) starts.push_back(all[i]);
+      }
+    if (!best_) return;
+    if (usable_.size() <= limits::planned_peers_max) {
+      const auto other = partition(as_partition_input({}));
+      if (other) starts.push_back(outline_of(*space_.swarm, *other));
     }
-    if (best_) improve(many);
+    improve(starts);
+  }
+
+  /// Moves on from the first starts: judged by simulations as long as the allowance is worth some
+  /// hundred of them, else by the estimate.
+  void improve(const std::vector<outline>& starts) {
+    const std::uint64_t passes = best_->p.stages.size() * request_.model->micro_batch_count * 2;
+    const bool cheap = passes * 200 <= request_.limits.passes_max;
+    const auto best = outline_of(*space_.swarm, best_->p);
+    local_search quick(with_, judge::estimate, request_.limits.moves_max);
+    consider(quick.improved(best));
+    looked_at_ += quick.spent();
+    if (!cheap) return;
+    for (const outline& start : starts) {
+      local_search moves(with_, judge::simulation, request_.limits.passes_max / starts.size());
+      consider(moves.improved(start));
+      looked_at_ += moves.spent() / (passes + 1);
+    }
   }
 
   /// Returns whether it fits.
@@ -121,14 +157,6 @@ private:
   void offer(const plan& p) {
     candidate c{p, simulate_step({space_.model, space_.swarm}, p)};
     if (!best_ || c.step.total < best_->step.total) best_ = std::move(c);
-  }
-
-  void improve(bool many) {
-    const std::uint64_t allowance = many ? 400 : request_.limits.moves_max;
-    local_search moves(with_, allowance);
-    const outline better = moves.improved(outline_of(*space_.swarm, best_->p));
-    looked_at_ += moves.spent();
-    consider(better);
   }
 
   /// Where memory decides: exact about it, over several orders; then every plan there is.

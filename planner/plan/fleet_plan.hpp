@@ -32,9 +32,10 @@ struct fleet_limits {
   std::uint32_t exact_peers_max = 6;
   std::uint32_t exact_layers_max = 24;
   std::uint64_t exact_nodes_max = 400'000;
-  std::uint32_t label_peers_max = 300;  // beyond: blocks
-  std::uint64_t moves_max = 6'000;
-  std::size_t finalists = 4;  // outlines that are simulated
+  std::uint32_t label_peers_max = 300;   // beyond: blocks
+  std::uint64_t moves_max = 3'000;       // judged by the estimate
+  std::uint64_t passes_max = 2'000'000;  // simulated while moves are judged
+  std::size_t finalists = 8;             // outlines that moves start from
 };
 
 struct fleet_request {

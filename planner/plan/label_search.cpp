@@ -28,6 +28,7 @@ label_search::label_search(const estimator& with, std::vector<std::uint32_t> ord
   CHECK(!order_.empty());
   const auto most = std::min<std::size_t>(with.space->model->slice_count, order_.size());
   sizes_ = group_sizes(static_cast<std::uint32_t>(most));
+  if (how.members > 0) sizes_ = {how.members};
   std::uint32_t fastest = order_[0];
   for (const std::uint32_t p : order_)
     if (with.sums->pass(p, {0, layers_}) < with.sums->pass(fastest, {0, layers_})) fastest = p;
@@ -52,7 +53,8 @@ void label_search::pour_groups() {
       if (n + g > order_.size()) break;
       const auto first = order_.begin() + static_cast<std::ptrdiff_t>(n);
       const std::vector<std::uint32_t> peers(first, first + g);
-      const auto shares = shares_of(with_, {0, layers_}, peers);
+      auto shares = shares_of(with_, {0, layers_}, peers);
+      if (how_.members > 0) shares.assign(g, with_.space->model->slice_count / g);
       std::vector<part> group;
       for (std::size_t m = 0; m < g; ++m) group.push_back({peers[m], shares[m]});
       groups_[n].push_back(std::move(group));

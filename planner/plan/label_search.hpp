@@ -24,6 +24,7 @@ struct label_options {
   std::size_t labels = 8;     // kept at each position
   std::uint32_t ends = 3;     // ends tried for each stage
   std::uint32_t probes = 10;  // caps tried to find the least one
+  std::uint32_t members = 0;  // of every group, with equal shares: lanes that line up; 0 = any
   bool wider_caps = true;     // and some longer ones: fewer stages may be sooner
 };
 

@@ -1,6 +1,9 @@
 #include "planner/plan/local_search.hpp"
 
+#include "planner/plan/step_simulation.hpp"
+
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -8,7 +11,7 @@ namespace perigee::planner {
 
 outline local_search::improved(outline from) {
   best_ = std::move(from);
-  best_time_ = estimate(with_, best_);
+  best_time_ = time_of(best_);
   bool better = true;
   while (better && !spent_all()) {
     better = boundaries();
@@ -18,18 +21,42 @@ outline local_search::improved(outline from) {
     better = swaps() || better;
     better = merges() || better;
     better = splits() || better;
+    better = groups() || better;
   }
   return best_;
 }
 
-bool local_search::offer(const outline& changed) {
+duration::rep local_search::time_of(const outline& cut) {
+  constexpr auto never = std::numeric_limits<duration::rep>::max();
   ++spent_;
-  const auto time = estimate(with_, changed);
+  if (judge_ == judge::estimate) {
+    const auto time = estimate(with_, cut);
+    const bool sound = with_.unit == granularity::sample || best_time_ == 0 || time >= best_time_ ||
+                       fitted(*with_.space, cut);
+    return sound ? time : never;
+  }
+  const auto p = fitted(*with_.space, cut);
+  if (!p) return never;
+  spent_ += cut.size() * with_.space->model->micro_batch_count * 2;
+  return simulate_step({with_.space->model, with_.space->swarm}, *p).total.count();
+}
+
+bool local_search::offer(const outline& changed) {
+  const auto time = time_of(changed);
   if (time >= best_time_) return false;
-  if (with_.unit == granularity::slice && !fitted(*with_.space, changed)) return false;
   best_ = changed;
   best_time_ = time;
   return true;
+}
+
+bool local_search::groups() {
+  bool better = false;
+  for (std::size_t s = 0; s + 1 < best_.size() && !spent_all(); ++s) {
+    outline changed = best_;
+    std::swap(changed[s].group, changed[s + 1].group);
+    better = offer(changed) || better;
+  }
+  return better;
 }
 
 bool local_search::boundaries() {

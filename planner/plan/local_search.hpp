@@ -5,8 +5,14 @@
 //   an idle peer joins a group                   a member leaves its group
 //   a stage is merged into a neighbour           an idle peer takes half of a stage
 //
-// Guarantees  a pure function; never worse than what it was given; at most `allowance` outlines are
-//             looked at. Every outline it returns fits into the peers' memory if the given one did.
+//   two neighbouring stages swap their groups
+//
+// The judge is the simulation where that is cheap enough, else the estimate: it does not know, for
+// one, that a lane behind two others takes the micro-batches of one after those of the other.
+//
+// Guarantees  a pure function; never worse than what it was given, by its judge; it ends when
+//             `allowance` is spent: 1 for each estimate, 1 for each simulated pass of a lane. Every
+//             outline it returns fits into the peers' memory if the given one did.
 // Threads     none; one owner.
 #pragma once
 
@@ -14,20 +20,24 @@
 
 namespace perigee::planner {
 
+enum class judge : std::uint8_t { estimate, simulation };
+
 class local_search {
 public:
-  local_search(const estimator& with, std::uint64_t allowance)
-      : with_(with), allowance_(allowance) {}
+  local_search(const estimator& with, judge by, std::uint64_t allowance)
+      : with_(with), judge_(by), allowance_(allowance) {}
 
   /// Returns the improved outline.
   [[nodiscard]] outline improved(outline from);
 
-  /// Returns how many outlines were looked at.
+  /// Returns how much of the allowance was used.
   [[nodiscard]] std::uint64_t spent() const noexcept { return spent_; }
 
 private:
   [[nodiscard]] bool spent_all() const noexcept { return spent_ >= allowance_; }
   bool offer(const outline& changed);
+  [[nodiscard]] duration::rep time_of(const outline& cut);
+  bool groups();
   bool boundaries();
   bool slices();
   bool swaps();
@@ -39,6 +49,7 @@ private:
   [[nodiscard]] std::vector<std::uint32_t> idle() const;
 
   const estimator& with_;
+  judge judge_;
   std::uint64_t allowance_;
   std::uint64_t spent_ = 0;
   outline best_;
