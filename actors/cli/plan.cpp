@@ -23,6 +23,7 @@ struct plan_options {
   std::string svg;
   bool json = false;
   bool why = false;
+  bool budget = false;
 };
 
 result<void> write_file(const std::string& path, const std::string& content) {
@@ -51,6 +52,7 @@ exit_code run_plan(const plan_options& o) {
     fmt::print("{}", plan_table(request, *made));
   }
   if (o.why) fmt::print("\n{}", explanation_text(planner::explain(request, *made, *described)));
+  if (o.budget) fmt::print("\n{}", budget_table(request, *made));
   if (o.svg.empty()) return exit_code::fine;
   if (const auto done = write_file(o.svg, plan_svg(request, *made)); !done)
     return refused(done.why());
@@ -73,6 +75,7 @@ void add_plan(CLI::App& app, chosen& run) {
   auto* c = add_common(app, *o, "plan", "plans a job for a described fleet: a what-if");
   c->footer("Example: perigee plan job.toml --fleet fleet.toml --svg plan.svg");
   c->add_flag("--json", o->json, "one JSON object");
+  c->add_flag("--budget", o->budget, "what less memory for activations would cost: a what-if");
   c->add_option("--svg", o->svg, "file for a picture: lanes over time, memory against offers");
   c->callback([o, &run] { run = [o] { return run_plan(*o); }; });
 }

@@ -21,6 +21,11 @@ namespace perigee::actors {
 [[nodiscard]] std::string plan_svg(const planner::fleet_request& request,
                                    const planner::fleet_plan& made);
 
+/// Returns what each stage could do with less memory for a micro-batch's activations, and what it
+/// would then compute again. A what-if: real runs keep everything today.
+[[nodiscard]] std::string budget_table(const planner::fleet_request& request,
+                                       const planner::fleet_plan& made);
+
 /// Returns an explanation as lines.
 [[nodiscard]] std::string explanation_text(const planner::explanation& e);
 

@@ -44,6 +44,14 @@ BOOST_AUTO_TEST_CASE(the_json_object_says_the_same) {
   BOOST_TEST(j["shares"].size() + j["idle"].size() == p.swarm.size());
 }
 
+BOOST_AUTO_TEST_CASE(the_budget_table_begins_with_no_more_work_for_each_stage) {
+  const planned p;
+  const std::string table = budget_table(p.request, p.made);
+  std::size_t without = 0;
+  for (std::size_t at = 0; (at = table.find(" 0.0 %\n", at)) != std::string::npos; ++at) ++without;
+  BOOST_TEST(without >= p.made.chosen.stages.size());
+}
+
 BOOST_AUTO_TEST_CASE(the_picture_escapes_names_and_draws_every_pass) {
   planned p;
   p.of.described.peers[0].name = "a<b&c";
