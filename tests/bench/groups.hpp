@@ -24,6 +24,9 @@ result<void> steps_bench(const teller& tell);
 /// Events per second of simulated swarms.
 result<void> simulator_bench(const teller& tell);
 
+/// The planner beside other planners, plain enumeration and on large fleets.
+result<void> planner_bench(const teller& tell);
+
 /// The validation loss that a transformer reaches. Fails with `unavailable` without its text.
 result<void> learning_bench(const teller& tell);
 

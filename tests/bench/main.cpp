@@ -32,8 +32,8 @@ result<void> transport_group(const teller& tell) {
 /// In the order in which they run: the transport's forks and so comes before any thread is there;
 /// the start-up's creates the first primitives of this process.
 constexpr group groups[] = {
-    {"transport", transport_group}, {"startup", startup_bench},   {"steps", steps_bench},
-    {"simulator", simulator_bench}, {"learning", learning_bench},
+    {"transport", transport_group}, {"startup", startup_bench}, {"steps", steps_bench},
+    {"simulator", simulator_bench}, {"planner", planner_bench}, {"learning", learning_bench},
 };
 
 std::string group_names() {
