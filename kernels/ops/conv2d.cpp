@@ -255,10 +255,14 @@ result<void> checked(const conv2d_shape& s) {
   return {};
 }
 
-/// Where the rows of the product would be too short: by shape alone.
+/// Where the rows of the product would be too short: by shape alone. oneDNN 2.6 gathers the input
+/// of a strided 1x1 kernel in whole vectors; with fewer channels than a vector has, the gradient of
+/// the weights takes in what its scratch held before.
 bool is_small(const conv2d_shape& s) {
   constexpr std::int64_t few = 32;
+  constexpr std::int64_t vector = 16;  // the widest of any instruction set
   const bool strided_point = s.KH * s.KW == 1 && s.stride > 1;
+  if (strided_point && s.C / s.groups % vector != 0) return false;
   return s.groups > 1 || (s.C <= few && s.N <= few) || strided_point;
 }
 

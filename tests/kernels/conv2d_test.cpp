@@ -123,6 +123,26 @@ BOOST_AUTO_TEST_CASE(the_layers_of_known_models_agree_with_plain_loops) {
   check(square({2, 64, 14, 64, 3}, 1, 1, 4), 11);
 }
 
+BOOST_AUTO_TEST_CASE(strided_points_of_few_channels_agree_with_plain_loops_and_with_themselves) {
+  std::uint64_t seed = 1;
+  for (const std::int64_t groups : {1, 2})
+    for (std::int64_t C = 1; C <= 17; ++C)
+      for (const std::int64_t N : {1, 4, 8, 17})
+        for (const std::int64_t side : {5, 8})
+          check({.B = 2,
+                 .C = groups * C,
+                 .H = side,
+                 .W = side,
+                 .N = groups * N,
+                 .KH = 1,
+                 .KW = 1,
+                 .stride = 2,
+                 .groups = groups,
+                 .bias = false,
+                 .isa = {}},
+                seed++);
+}
+
 BOOST_AUTO_TEST_CASE(the_plain_loops_agree_with_their_own_differences) {
   dice d(4);
   for (std::uint64_t i = 0; i < 20; ++i) {
