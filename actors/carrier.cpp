@@ -129,14 +129,15 @@ void carrier::on_arrived(peer_id from, const net::tensor_label& label) {
   const auto to = returned({from, direction::in, label.job, label.plan_digest, label.what});
   CHECK(to != nullptr);
   to->arrived(label.what);
-  post_(planner::arrived{from, label.job, label.what, label.size}, {});
+  post_(planner::arrived{from, label.job, label.what, label.size, label.plan_digest}, {});
 }
 
 void carrier::on_transmitted(peer_id to, const net::tensor_label& label, bool delivered) {
   const auto from = returned({to, direction::out, label.job, label.plan_digest, label.what});
   CHECK(from != nullptr);
   from->release(label.what);
-  if (delivered) post_(planner::transmitted{to, label.job, label.what, label.size}, {});
+  if (!delivered) return;
+  post_(planner::transmitted{to, label.job, label.what, label.size, label.plan_digest}, {});
 }
 
 void carrier::lend(loan what, std::shared_ptr<executor> from) {

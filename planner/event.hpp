@@ -36,6 +36,7 @@ struct arrived {
   job_id job;
   tensor_ref what;
   bytes size;
+  std::uint64_t plan_digest = 0;  // of the plan in whose place it is: its name alone may come again
   friend bool operator==(const arrived&, const arrived&) = default;
 };
 /// The last byte of a tensor has left; its buffer is free again.
@@ -44,6 +45,7 @@ struct transmitted {
   job_id job;
   tensor_ref what;
   bytes size;
+  std::uint64_t plan_digest = 0;
   friend bool operator==(const transmitted&, const transmitted&) = default;
 };
 /// The answer to `profile`.

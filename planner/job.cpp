@@ -14,14 +14,13 @@ job::job(swarm_view& view, job_record record, origin from, outbox& out)
 
 void job::step(instant now, const event& e, outbox& out) {
   const auto* in = std::get_if<received>(&e);
-  const auto* done = std::get_if<computed>(&e);
   if (const auto* known = std::get_if<profiled>(&e)) {
     on(now, *known, out);
   } else if (in != nullptr && std::holds_alternative<halt>(in->what)) {
     on_halt(now, *in, out);
   } else if (in != nullptr && std::holds_alternative<progress>(in->what)) {
     on_progress(in->from, std::get<progress>(in->what), out);
-  } else if (done == nullptr || (pipeline_ && done->epoch == pipeline_->where().whole.epoch)) {
+  } else if (is_of_this_plan(e)) {
     agreement_.step(now, e, out);
     if (pipeline_) pipeline_->step(now, e, out);
   }
@@ -32,6 +31,18 @@ void job::step(instant now, const event& e, outbox& out) {
 
 instant job::deadline() const noexcept {
   return std::min(agreement_.deadline(), pipeline_ ? pipeline_->deadline() : never);
+}
+
+/// Answers and tensors of a plan that was given up may still come.
+bool job::is_of_this_plan(const event& e) const {
+  const auto is_current = [this](std::uint64_t digest) {
+    return pipeline_ && digest == plan_digest_;
+  };
+  if (const auto* done = std::get_if<computed>(&e))
+    return pipeline_ && done->epoch == pipeline_->where().whole.epoch;
+  if (const auto* here = std::get_if<arrived>(&e)) return is_current(here->plan_digest);
+  if (const auto* gone = std::get_if<transmitted>(&e)) return is_current(gone->plan_digest);
+  return true;
 }
 
 // ---- events ----
@@ -58,6 +69,7 @@ void job::on(instant now, const profiled& e, outbox& out) {
 void job::on_halt(instant now, const received& e, outbox& out) {
   const halt& h = std::get<halt>(e.what);
   if (is_over()) return;
+  if (h.why.code == errc::unavailable) return on_loss(now, h, out);
   if (agreement_.phase() != agreement_phase::committed) {
     halt_known_ = true;
     agreement_.abandon(h.why, out);
@@ -72,10 +84,37 @@ void job::on_halt(instant now, const received& e, outbox& out) {
   }
 }
 
+/// A plan is given up because somebody who takes part is not there any more. Who hears of it passes
+/// it on once: not everybody has a link to who found it.
+void job::on_loss(instant now, const halt& what, outbox& out) {
+  const bool trains = pipeline_ && pipeline_->phase() != pipeline_phase::prepared &&
+                      pipeline_->phase() != pipeline_phase::finished;
+  const std::uint64_t steps = trains ? pipeline_->steps_done() : 0;
+  const std::uint64_t micro_batches = trains ? pipeline_->own_work().micro_batches : 0;
+  if (!agreement_.recover(what.epoch, out)) return;
+  view_.broadcast(what, out);
+  std::string line = what.why.what;
+  if (trains)
+    line += "; lost " + std::to_string(micro_batches) + " micro-batches of " +
+            std::to_string(steps + 1) + " steps here, redone";
+  out.put(note{level::warning, "job " + text(record_.job) + ": " + line});
+  pass_on({line}, out);
+  forget_run();
+  agreement_.step(now, due{}, out);
+}
+
+void job::forget_run() {
+  pipeline_.reset();
+  relayed_.reset();
+  observed_ = {};
+  told_step_ = 0;
+}
+
 /// News for a peer without a part, from the participant that it asked.
 void job::on_progress(peer_id from, const progress& p, outbox& out) {
   if (from != observed_ || halted_) return;
   relayed_ = p;
+  if (p.phase == job_phase::finished) agreement_.note_done();
   told_phase_ = p.phase;
   tell(out);
 }
@@ -126,14 +165,14 @@ void job::follow_agreement(instant now, outbox& out) {
   pass_on(agreement_.remarks(), out);
   const agreement_phase is = agreement_.phase();
   const bool stands = is == agreement_phase::accepted || is == agreement_phase::committed;
-  if (pipeline_ && !stands) pipeline_.reset();
+  if (!stands && (pipeline_ || relayed_ || observed_ != peer_id{})) forget_run();
   if (halted_) return;
   if (is == agreement_phase::failed) return halt_for_all(agreement_.why(), out);
   if (!stands) return;
   if (is == agreement_phase::accepted && !pipeline_) make_pipeline();
   if (is != agreement_phase::committed) return;
   if (!pipeline_) {
-    if (observed_ == peer_id{} && !is_over()) observe(out);
+    if (observed_ == peer_id{} && !is_over()) observe(now, out);
   } else if (pipeline_->phase() == pipeline_phase::prepared) {
     start(now, out);
   }
@@ -147,6 +186,7 @@ void job::make_pipeline() {
   config.steps = record_.spec.steps;
   config.memory = stage_memory(**model_, p, config.where.where);
   config.offered = view_.self.memory_offer;
+  plan_digest_ = digest_of(p);
   pipeline_ = std::make_unique<pipeline>(std::move(config));
 }
 
@@ -154,9 +194,9 @@ void job::start(instant now, outbox& out) {
   const plan& p = pipeline_->where().whole;
   for (const peer_id who : participants(p)) {
     if (view_.is_present(who)) continue;
-    return halt_for_all({errc::unavailable, text(view_.self.peer) + " has no link to " + text(who) +
-                                                ", with which it should train"},
-                        out);
+    const error why{errc::unavailable, text(view_.self.peer) + " has no link to " + text(who) +
+                                           ", with which it should train"};
+    return on_loss(now, {record_.job, p.epoch, 0, why}, out);
   }
   out.put(note{level::info, "job " + text(record_.job) + " runs by " + text(p)});
   last_step_at_ = now;
@@ -167,7 +207,7 @@ void job::start(instant now, outbox& out) {
 }
 
 /// This peer has no part in the plan.
-void job::observe(outbox& out) {
+void job::observe(instant now, outbox& out) {
   const std::vector<peer_id> all = participants(agreement_.current()->what);
   for (const peer_id who : all) {
     if (!view_.is_present(who)) continue;
@@ -178,12 +218,15 @@ void job::observe(outbox& out) {
   const std::string lost =
       all.empty() ? "nobody has a part in its plan"
                   : text(all.front()) + " was lost, and with it every peer that trains";
-  halted_ = error{errc::unavailable, lost};
-  out.put(note{level::warning, "job " + text(record_.job) + " halts: " + lost});
+  const std::uint64_t epoch = agreement_.current()->what.epoch;
+  on_loss(now, {record_.job, epoch, 0, {errc::unavailable, lost}}, out);
 }
 
 void job::follow_pipeline(instant now, outbox& out) {
   pass_on(pipeline_->remarks(), out);
+  if (pipeline_->phase() == pipeline_phase::finished) agreement_.note_done();
+  if (pipeline_->stop() && pipeline_->stop()->why.code == errc::unavailable)
+    return on_loss(now, halt(*pipeline_->stop()), out);
   if (pipeline_->stop() && !halt_known_) {
     halt_known_ = true;
     out.put(note{level::warning,

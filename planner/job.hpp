@@ -2,13 +2,15 @@
 //
 //   waiting -> planning -> preparing -> running -> finished
 //       any of them --halt--> halted
+//       any but halted --a participant is lost--> planning, among those who are there
 //
 // The agreement makes the plan, the pipeline runs this peer's part of it. A peer without a part
 // asks a participant for its news, so that a job can be followed through any peer.
 //
 // Guarantees  a job that is submitted here spreads only after its profile stood here; who follows
 //             it hears of each phase and each finished step; a halt found here is told to all
-//             linked members once.
+//             linked members once. After a loss the job begins again from the state that everybody
+//             has, that before the first step: the weights come out the same.
 // Threads     none; one owner calls it (see planner/machine.hpp).
 #pragma once
 
@@ -59,13 +61,16 @@ public:
 private:
   void on(instant now, const profiled& e, outbox& out);
   void on_halt(instant now, const received& e, outbox& out);
+  void on_loss(instant now, const halt& what, outbox& out);
+  void forget_run();
+  [[nodiscard]] bool is_of_this_plan(const event& e) const;
   void on_progress(peer_id from, const progress& p, outbox& out);
   void follow(instant now, outbox& out);
   void follow_agreement(instant now, outbox& out);
   void follow_pipeline(instant now, outbox& out);
   void make_pipeline();
   void start(instant now, outbox& out);
-  void observe(outbox& out);
+  void observe(instant now, outbox& out);
   void halt_for_all(const error& why, outbox& out);
   void tell(outbox& out) const;
   void pass_on(const std::vector<std::string>& lines, outbox& out) const;
@@ -77,7 +82,8 @@ private:
   std::optional<result<model_profile>> model_;
   agreement agreement_;
   std::unique_ptr<pipeline> pipeline_;
-  std::set<peer_id> submitters_;  // to be answered when the profile is known
+  std::uint64_t plan_digest_ = 0;  // the pipeline's
+  std::set<peer_id> submitters_;   // to be answered when the profile is known
   std::set<peer_id> subscribers_;
   bool refused_ = false;
 

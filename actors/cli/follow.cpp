@@ -56,7 +56,8 @@ result<void> submit(net::client& peer, const job_record& what) {
 }  // namespace
 
 result<followed> submit_and_follow(net::client& peer, const job_record& what, view& shown,
-                                   const signals& stop) {
+                                   const signals& stop,
+                                   const std::function<void(const progress&)>& on_news) {
   followed f;
   if (auto done = submit(peer, what); !done) {
     f.detached = stop.came();
@@ -77,6 +78,7 @@ result<followed> submit_and_follow(net::client& peer, const job_record& what, vi
     if (const auto* r = std::get_if<remark>(&*news)) shown.show(*r);
     if (auto* p = std::get_if<progress>(&*news); p != nullptr && p->job == what.job) {
       shown.show(*p);
+      if (on_news) on_news(*p);
       f.last = std::move(*p);
     }
   }

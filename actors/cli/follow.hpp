@@ -6,6 +6,8 @@
 #include "actors/runtime.hpp"
 #include "net/tcp/client.hpp"
 
+#include <functional>
+
 namespace perigee::actors {
 
 /// How following ended: the job's last news, or the user's wish to look away (`detached`).
@@ -15,9 +17,11 @@ struct followed {
 };
 
 /// Submits a job through `peer`, then shows its news until it is finished or halted, or a signal
-/// comes. Fails with the peer's refusal, or `unavailable` if the peer is gone.
+/// comes; `on_news`, if there is one, hears them too. Fails with the peer's refusal, or
+/// `unavailable` if the peer is gone.
 result<followed> submit_and_follow(net::client& peer, const job_record& what, view& shown,
-                                   const signals& stop);
+                                   const signals& stop,
+                                   const std::function<void(const progress&)>& on_news = {});
 
 /// The same for a runtime of this process.
 result<followed> submit_and_follow(runtime& peer, const job_record& what, view& shown,

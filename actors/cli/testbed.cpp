@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -69,10 +70,53 @@ struct run {
   kernels::tensor_file weights;
 };
 
+/// A peer that is killed once a step is done.
+struct planned_kill {
+  peer_id who;
+  std::uint64_t step = 0;
+};
+
+/// Reads `3@40`: p3 after step 40. The first peer is the one through which the job is followed.
+result<planned_kill> kill_of(const std::string& text, std::uint32_t peers) {
+  planned_kill k;
+  const char* const end = text.data() + text.size();
+  const auto who = std::from_chars(text.data(), end, k.who.value);
+  const bool divided = who.ec == std::errc{} && who.ptr != end && *who.ptr == '@';
+  const auto step = std::from_chars(divided ? who.ptr + 1 : end, end, k.step);
+  if (!divided || step.ec != std::errc{} || step.ptr != end)
+    return error{errc::malformed, "--kill " + text + " is not PEER@STEP, e.g. 3@40"};
+  if (k.who.value < 2 || k.who.value > peers)
+    return error{errc::malformed, "--kill " + text + ": the peer must be one of 2 to " +
+                                      std::to_string(peers) + "; the job is followed through 1"};
+  return k;
+}
+
+result<std::vector<planned_kill>> kills_of(const testbed_options& o) {
+  std::vector<planned_kill> all;
+  for (const auto& one : o.kills) {
+    auto k = kill_of(one, o.peers);
+    if (!k) return k.why();
+    all.push_back(*k);
+  }
+  return all;
+}
+
+/// Kills whom it is time to kill.
+void kill_due(std::vector<planned_kill>& kills, const progress& news, testbed_swarm& swarm) {
+  std::erase_if(kills, [&](const planned_kill& k) {
+    if (news.phase != job_phase::running || news.step < k.step) return false;
+    (void)swarm.kill(k.who);  // its id was checked
+    return true;
+  });
+}
+
 result<run> train(const testbed_options& o, const job_record& job, testbed_swarm& swarm,
                   const signals& stop) {
   view shown(o.json ? output::json : output::people, job.spec);
-  auto how = submit_and_follow(swarm.first(), job, shown, stop);
+  auto kills = kills_of(o);
+  if (!kills) return kills.why();
+  auto how = submit_and_follow(swarm.first(), job, shown, stop,
+                               [&](const progress& news) { kill_due(*kills, news, swarm); });
   if (!how) {
     if (auto alive = swarm.check(); !alive) return alive.why();
     return how.why();
@@ -121,6 +165,7 @@ exit_code run_testbed(const testbed_options& o) {
   const auto default_job = folder.path() + "/job.toml";
   auto job = job_for(o, default_job);
   if (!job) return refused(job.why(), exit_code::usage);
+  if (auto kills = kills_of(o); !kills) return refused(kills.why(), exit_code::usage);
   auto swarm = testbed_swarm::start(
       {o.peers, o.workers, {o.memory_bytes}, job->spec.isa, folder.path()}, stop);
   if (!swarm) return failed(swarm.why(), stop);
@@ -200,6 +245,10 @@ void add_testbed(CLI::App& app, chosen& run) {
       ->check(CLI::Range(1, 64));
   c->add_option("--memory", o->memory_bytes, "memory each peer offers, e.g. 64MiB; default 4GiB")
       ->transform(CLI::AsSizeValue(false));
+  c->add_option("--kill", o->kills,
+                "PEER@STEP, e.g. 3@40: ends that peer's process (SIGKILL) when the step is done; "
+                "the others begin again without it")
+      ->delimiter(',');
   c->add_flag("--verify,!--no-verify", o->verify,
               "train once more in one fresh process and compare the digests");
   c->add_option("--verify-workers", o->verify_workers, "threads of that process")

@@ -19,6 +19,7 @@ struct testbed_options {
   std::string schedule;
   std::uint32_t workers = 1;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30U;
+  std::vector<std::string> kills;  // PEER@STEP
   bool verify = true;
   std::uint32_t verify_workers = 2;
   std::string out;

@@ -133,7 +133,7 @@ result<testbed_swarm> testbed_swarm::start(const swarm_options& options, const s
 result<void> testbed_swarm::check() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     const auto code = processes_[i].ended();
-    if (!code) continue;
+    if (!code || killed_.contains(peers_[i].peer)) continue;
     // A port that somebody took meanwhile is no fault of the job: `start` tries others.
     const bool port_taken = *code == static_cast<int>(exit_code::unreachable);
     return error{port_taken ? errc::unavailable : errc::stale,
@@ -143,10 +143,20 @@ result<void> testbed_swarm::check() {
   return {};
 }
 
+result<void> testbed_swarm::kill(peer_id who) {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    if (peers_[i].peer != who) continue;
+    killed_.insert(who);
+    ::kill(processes_[i].pid(), SIGKILL);
+    return {};
+  }
+  return error{errc::malformed, "there is no " + text(who) + " to kill"};
+}
+
 void testbed_swarm::stop() {
   first_.reset();
   for (auto& p : processes_) {
-    if (!p.ended()) kill(p.pid(), SIGTERM);
+    if (!p.ended()) ::kill(p.pid(), SIGTERM);
   }
   processes_.clear();
 }

@@ -79,6 +79,7 @@ view::view(output how, const specification& spec)
     : how_(how), terminal_(isatty(STDOUT_FILENO) == 1), mini_batch_(spec.mini_batch) {}
 
 void view::show(const progress& news) {
+  if (news.step < step_shown_) first_time_ = {};  // it began again: so does what is measured
   const bool first = first_time_ == std::chrono::steady_clock::time_point{};
   if (news.step > 0 && news.step != step_shown_) {
     last_time_ = std::chrono::steady_clock::now();

@@ -111,12 +111,13 @@ std::span<std::byte> sim_peer::room_for(peer_id, const tensor_label& label) {
 void sim_peer::on_arrived(peer_id from, const tensor_label& label) {
   around_.events.add(label.what.step, label.what.layer, label.what.index);
   if (part* p = part_of(label.job, label.plan_digest)) p->runs->arrived(label.what);
-  step(planner::arrived{from, label.job, label.what, label.size});
+  step(planner::arrived{from, label.job, label.what, label.size, label.plan_digest});
 }
 
 void sim_peer::on_transmitted(peer_id to, const tensor_label& label, bool delivered) {
   let_go(label.job, label.plan_digest, label.what);
-  if (delivered) step(planner::transmitted{to, label.job, label.what, label.size});
+  if (!delivered) return;
+  step(planner::transmitted{to, label.job, label.what, label.size, label.plan_digest});
 }
 
 void sim_peer::let_go(job_id which, std::uint64_t plan_digest, const tensor_ref& what) {

@@ -127,11 +127,13 @@ void pipeline::on(const unlinked& e) {
   const bool told_all =
       step_ == steps_ && ledger_.is_complete(e.who, steps_) && commits_.has_told(at, steps_);
   if (told_all) return;
+  if (step_ == steps_ && commits_.committed() == steps_) {
+    phase_ = pipeline_phase::finished;  // but for its account, which nothing depends on
+    return;
+  }
   const std::uint64_t now_in = std::min(step_ + 1, steps_);
-  stop_at(step_,
-          {errc::unavailable,
-           text(e.who) + " was lost (" + e.why.what + ") at step " + std::to_string(now_in) +
-               ": the job stops; its state after step " + std::to_string(step_) + " is kept"});
+  stop_at(step_, {errc::unavailable, text(e.who) + " was lost (" + e.why.what + ") at step " +
+                                         std::to_string(now_in)});
 }
 
 void pipeline::on_due(instant now, outbox& out) {

@@ -56,6 +56,7 @@ public:
   [[nodiscard]] std::uint64_t steps_done() const noexcept { return step_; }
   [[nodiscard]] const commit_record& last() const noexcept { return commits_.last(); }
   [[nodiscard]] std::vector<peer_work> work() const { return ledger_.all(); }
+  [[nodiscard]] const peer_work& own_work() const { return ledger_.own(); }
   /// Returns why it stops or has stopped, and after how many steps; nothing while all is well.
   [[nodiscard]] const std::optional<halt>& stop() const noexcept { return stop_; }
   /// Returns lines for those who follow the job, said since the last call.

@@ -46,6 +46,27 @@ void agreement::abandon(const error& why, outbox& out) {
   fail(why, out);
 }
 
+bool agreement::recover(std::uint64_t epoch, outbox& out) {
+  if (epoch <= recovered_epoch_ || phase_ == agreement_phase::failed) return false;
+  const bool committed = phase_ == agreement_phase::committed;
+  if (committed ? epoch != current_->what.epoch : epoch < epoch_) return false;
+  take_back(out);
+  mine_.reset();
+  epoch_ = std::max(epoch_, epoch);
+  recovered_epoch_ = epoch;
+  recovering_ = true;
+  proposals_ = 0;
+  offers_.clear();
+  unable_.clear();
+  doubtful_.clear();
+  hopeless_.clear();
+  propose_at_ = never;
+  remark_at_ = never;
+  why_ = {};
+  phase_ = agreement_phase::planning;
+  return true;
+}
+
 // ---- messages ----
 
 void agreement::on(instant now, const received& e, outbox& out) {
@@ -68,8 +89,11 @@ void agreement::on_proposal(instant now, peer_id from, const proposal& p, outbox
   if (current_ && *current_ == p) return;
   if (const std::string why = stale_reason(p); !why.empty()) {
     refuse(from, p, {{errc::stale, why}, {}, {}}, out);
+    // Whoever does not know of the plan that runs learns of it.
+    if (phase_ == agreement_phase::committed) out.put(send{from, commitment{*current_}});
     return;
   }
+  recovering_ |= phase_ == agreement_phase::committed;
   take_back(out);
   if (mine_ && *mine_ != p) mine_.reset();
   epoch_ = p.what.epoch;
@@ -82,7 +106,8 @@ void agreement::on_proposal(instant now, peer_id from, const proposal& p, outbox
 
 std::string agreement::stale_reason(const proposal& p) const {
   const std::string epoch = std::to_string(p.what.epoch);
-  if (phase_ == agreement_phase::committed)
+  const bool yields = done_ && current_ && p.what.epoch > current_->what.epoch;
+  if (phase_ == agreement_phase::committed && !yields)
     return "the job runs in epoch " + std::to_string(current_->what.epoch);
   if (p.what.epoch < epoch_) return "epoch " + epoch + " is older than " + std::to_string(epoch_);
   if (p.what.epoch <= built_epoch_)
@@ -168,10 +193,9 @@ void agreement::on_refusal(instant now, peer_id from, const refusal& r, outbox& 
   say(level::info,
       text(from) + " refuses the plan of epoch " + std::to_string(r.epoch) + ": " + r.why.what,
       out);
-  if (r.why.code == errc::stale) {
-    propose_at_ = now + limits::proposal_patience + back_off();
-    return;
-  }
+  // News of a loss is on its way to one of us: it is asked again before it is left out.
+  const bool missing = r.why.code == errc::unavailable;
+  if (r.why.code == errc::stale || (missing && doubtful_.insert(from).second)) return put_off(now);
   if (r.needed > r.offered) {
     offers_[from] = r.offered;
   } else {
@@ -180,20 +204,32 @@ void agreement::on_refusal(instant now, peer_id from, const refusal& r, outbox& 
   propose(now, out);
 }
 
+/// Asks again later. After a loss such a round counts for nothing: others may have to learn of it.
+void agreement::put_off(instant now) {
+  if (recovering_) --proposals_;
+  propose_at_ = now + limits::proposal_patience + back_off();
+}
+
 void agreement::on_commitment(const proposal& p, outbox& out) {
   if (phase_ == agreement_phase::committed || phase_ == agreement_phase::failed) return;
+  if (p.what.epoch <= recovered_epoch_) return;
   const bool ready = phase_ == agreement_phase::accepted && *current_ == p;
+  if (has_part(p) && !ready) return on_lost_agreement(p, out);
   epoch_ = std::max(epoch_, p.what.epoch);
-  if (has_part(p) && !ready) {
-    fail({errc::stale, text(view_.self.peer) + " has not accepted the plan of epoch " +
-                           std::to_string(p.what.epoch) + " that was committed"},
-         out);
-    return;
-  }
   if (!ready) take_back(out);
   current_ = p;
   mine_.reset();
+  done_ = false;
   phase_ = agreement_phase::committed;
+}
+
+/// This peer gave up what others have committed: to them it is as good as lost.
+void agreement::on_lost_agreement(const proposal& p, outbox& out) {
+  const error why{errc::unavailable, text(view_.self.peer) + " gave up the plan of epoch " +
+                                         std::to_string(p.what.epoch) + " before it was committed"};
+  say(level::warning, why.what, out);
+  view_.broadcast(halt{job_.job, p.what.epoch, p.base_step, why}, out);
+  (void)recover(p.what.epoch, out);
 }
 
 // ---- what time and the swarm bring ----
@@ -221,7 +257,14 @@ void agreement::drop_absent(outbox& out) {
     return !std::all_of(all.begin(), all.end(), [&](peer_id w) { return view_.is_present(w); });
   };
   if (mine_ && lacks(*mine_)) mine_.reset();
-  if (current_ && (!view_.is_present(proposer_) || lacks(*current_))) take_back(out);
+  if (!current_ || (view_.is_present(proposer_) && !lacks(*current_))) return;
+  const proposal gone = *current_;
+  take_back(out);
+  if (!view_.is_present(proposer_) || proposer_ == view_.self.peer || !has_part(gone)) return;
+  refuse(
+      proposer_, gone,
+      {{errc::unavailable, text(view_.self.peer) + " has no link to a peer of the plan"}, {}, {}},
+      out);
 }
 
 /// The answers did not come in time.
@@ -244,7 +287,10 @@ void agreement::wait_or_propose(instant now, outbox& out) {
   if (!*model_)
     return wait_for(now, "cannot take part, waiting for a plan of others: " + model_->why().what,
                     out);
-  if (const std::string lack = view_.lacking(); !lack.empty()) return wait_for(now, lack, out);
+  const std::string lack = view_.lacking(recovering_ ? whom::present : whom::all);
+  if (!lack.empty()) return wait_for(now, lack, out);
+  if (!hopeless_.empty() && hopeless_ == present()) return wait_for(now, hopeless_why_, out);
+  if (!hopeless_.empty()) hope_again();
   remark_at_ = never;
   why_ = {};
   phase_ = agreement_phase::planning;
@@ -277,12 +323,30 @@ duration agreement::back_off() const {
 void agreement::propose(instant now, outbox& out) {
   propose_at_ = never;
   if (proposals_ == limits::proposals_max) {
-    fail({last_refusal_.code, "no plan was accepted in " + std::to_string(proposals_) +
-                                  " proposals; the last was refused: " + last_refusal_.what},
+    const bool missing = last_refusal_.code == errc::unavailable;
+    fail({missing ? errc::timed_out : last_refusal_.code,
+          "no plan was accepted in " + std::to_string(proposals_) +
+              " proposals; the last was refused: " + last_refusal_.what},
          out);
     return;
   }
   ++proposals_;
+  auto made = make_plan(out);
+  if (!made && recovering_) {
+    hopeless_ = present();
+    hopeless_why_ = "waiting for a peer to come: " + infeasible(made.why()).what;
+    return wait_for(now, hopeless_why_, out);
+  }
+  if (!made) return fail(infeasible(made.why()), out);
+  mine_ = proposal{*made, 0};
+  const auto all = participants(*made);
+  unanswered_ = {all.begin(), all.end()};
+  answer_by_ = now + limits::answer_patience;
+  phase_ = agreement_phase::planning;
+  send_proposal(out);
+}
+
+result<plan> agreement::make_plan(outbox& out) {
   planning_input input;
   input.model = &**model_;
   input.job = job_.job;
@@ -292,13 +356,27 @@ void agreement::propose(instant now, outbox& out) {
     if (!unable_.contains(r.peer)) input.peers.push_back(r);
   for (const auto& [who, offer] : offers_) input.memory.push_back({who, offer});
   auto made = partition(input);
-  if (!made) return fail(infeasible(made.why()), out);
-  mine_ = proposal{*made, 0};
-  const auto all = participants(*made);
-  unanswered_ = {all.begin(), all.end()};
-  answer_by_ = now + limits::answer_patience;
-  phase_ = agreement_phase::planning;
-  send_proposal(out);
+  if (made || !recovering_) return made;
+  say(level::info, "the plan that was asked for is not possible any more: " + made.why().what, out);
+  wishes free;
+  free.schedule = job_.wanted.schedule;
+  input.wanted = &free;
+  return partition(input);
+}
+
+/// Somebody came or went: what was refused before may be accepted now.
+void agreement::hope_again() {
+  hopeless_.clear();
+  offers_.clear();
+  unable_.clear();
+  proposals_ = 0;
+}
+
+std::set<peer_id> agreement::present() const {
+  std::set<peer_id> all{view_.self.peer};
+  for (const auto& [id, m] : view_.members)
+    if (m.linked) all.insert(id);
+  return all;
 }
 
 /// The job's record goes ahead on each link, so that nobody is asked about a job it never heard of.

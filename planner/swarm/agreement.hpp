@@ -3,14 +3,19 @@
 //   waiting --all linked, calibrated--> planning --proposal--> preparing --executor stands-->
 //   accepted --commitment--> committed
 //      ^------a participant lost, the proposer silent------|        any --> failed
+//      ^------recover: a participant of the committed plan lost------------|
+//
+// A plan is first made for all members. After a loss it is made for those who are there, as wished
+// if it can be, else as the planner likes; if it fits nowhere, it waits for somebody to come.
 //
 // The member whose hash with (job, epoch) is lowest proposes; the member of rank r waits r times
 // proposal_patience for those before it. Each participant answers; a refusal that is about memory
 // or the peer itself feeds the proposer's next proposal, of the next epoch.
 //
 // Guarantees  a plan is committed only when all its participants have accepted it; a higher epoch
-//             wins, of one epoch the higher plan digest, until a peer prepares one; at most
-//             proposals_max proposals; nothing waits without a deadline.
+//             wins, of one epoch the higher plan digest, until a peer prepares one; a plan under
+//             which this peer trains gives way only to a loss; at most proposals_max proposals
+//             between two losses; nothing waits without a deadline.
 // Requires    messages of one link in order; the proposer is a participant like any other: what it
 //             sends to itself comes back as `received`.
 // Threads     none; one owner calls it (see planner/machine.hpp).
@@ -54,6 +59,13 @@ public:
   /// Gives up: nothing is proposed or accepted any more. Without effect once committed.
   void abandon(const error& why, outbox& out);
 
+  /// A participant of the plan of `epoch` is lost: begins again with those who are there. Returns
+  /// false, and does nothing, if this is known, out of date or too late. A `step` must follow.
+  bool recover(std::uint64_t epoch, outbox& out);
+
+  /// The job is done here: it holds no more against a plan of those who still need one.
+  void note_done() noexcept { done_ = true; }
+
   [[nodiscard]] agreement_phase phase() const noexcept { return phase_; }
   /// Returns the plan being looked at, prepared, accepted or committed.
   [[nodiscard]] const std::optional<proposal>& current() const noexcept { return current_; }
@@ -71,12 +83,16 @@ private:
   void on_acceptance(peer_id from, const acceptance& a, outbox& out);
   void on_refusal(instant now, peer_id from, const refusal& r, outbox& out);
   void on_commitment(const proposal& p, outbox& out);
+  void on_lost_agreement(const proposal& p, outbox& out);
+  void put_off(instant now);
+  void hope_again();
 
   void reconsider(instant now, outbox& out);
   void drop_absent(outbox& out);
   void close_round(outbox& out);
   void wait_or_propose(instant now, outbox& out);
   void propose(instant now, outbox& out);
+  [[nodiscard]] result<plan> make_plan(outbox& out);
   void send_proposal(outbox& out) const;
   void examine(outbox& out);
   void refuse(peer_id to, const proposal& p, const objection& what, outbox& out) const;
@@ -89,6 +105,7 @@ private:
   void say(level how, const std::string& line, outbox& out);
   void wait_for(instant now, const std::string& line, outbox& out);
   [[nodiscard]] duration back_off() const;
+  [[nodiscard]] std::set<peer_id> present() const;
 
   swarm_view& view_;
   const job_record& job_;
@@ -109,7 +126,14 @@ private:
   std::uint32_t proposals_ = 0;
   std::map<peer_id, bytes> offers_;  // as refusals told
   std::map<peer_id, error> unable_;  // peers that refused for themselves
+  std::set<peer_id> doubtful_;       // told since the last loss that somebody is missing
   error last_refusal_;
+
+  bool done_ = false;
+  bool recovering_ = false;            // since the last loss: plans for those who are there
+  std::uint64_t recovered_epoch_ = 0;  // whose plan was given up
+  std::set<peer_id> hopeless_;         // nothing fits on these peers, and why
+  std::string hopeless_why_;
 
   instant propose_at_ = never;
   instant remark_at_ = never;

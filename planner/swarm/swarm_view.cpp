@@ -24,13 +24,13 @@ bool swarm_view::is_present(peer_id who) const {
   return at != members.end() && at->second.linked;
 }
 
-std::string swarm_view::lacking() const {
+std::string swarm_view::lacking(whom of) const {
   std::string unlinked;
   std::string uncalibrated;
   if (!is_calibrated(self)) add(uncalibrated, self.peer);
   for (const auto& [id, m] : members) {
     if (!m.linked) {
-      add(unlinked, id);
+      if (of == whom::all) add(unlinked, id);
     } else if (!m.told || !is_calibrated(m.record)) {
       add(uncalibrated, id);
     }
@@ -45,7 +45,8 @@ std::string swarm_view::lacking() const {
 
 std::vector<peer_record> swarm_view::records() const {
   std::vector<peer_record> all{self};
-  for (const auto& [id, m] : members) all.push_back(m.record);
+  for (const auto& [id, m] : members)
+    if (m.linked) all.push_back(m.record);
   std::sort(all.begin(), all.end(),
             [](const peer_record& a, const peer_record& b) { return a.peer < b.peer; });
   return all;

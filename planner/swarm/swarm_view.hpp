@@ -24,6 +24,9 @@ struct known_member {
   return r.rate != speed{};
 }
 
+/// Whom a plan is made for: every member, or those that can be spoken to.
+enum class whom : std::uint8_t { all, present };
+
 struct swarm_view {
   peer_record self;
   std::map<peer_id, known_member> members;  // of the static list, without this peer
@@ -34,8 +37,8 @@ struct swarm_view {
   /// Returns whether `who` is this peer or a member that can be spoken to.
   [[nodiscard]] bool is_present(peer_id who) const;
   /// Returns what keeps a plan from being made, e.g. `waiting for p3, p4 to link`; empty = nothing.
-  [[nodiscard]] std::string lacking() const;
-  /// Returns the records of this peer and all members, in id order.
+  [[nodiscard]] std::string lacking(whom of = whom::all) const;
+  /// Returns the records of this peer and the members that are linked, in id order.
   [[nodiscard]] std::vector<peer_record> records() const;
   /// Returns what of this peer's offer is left for a job.
   [[nodiscard]] bytes memory_for(job_id job) const;

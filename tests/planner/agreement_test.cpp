@@ -353,11 +353,47 @@ BOOST_AUTO_TEST_CASE(a_proposer_that_never_commits_is_given_up) {
   BOOST_TEST(b.last<proposal>()->what.epoch == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(a_commitment_that_was_not_accepted_fails_the_job) {
+BOOST_AUTO_TEST_CASE(a_commitment_that_was_not_accepted_is_as_good_as_a_loss) {
   bench b;
   b.know();
   b.give(received{{2}, commitment{from_p2(5)}});
-  BOOST_TEST(b.machine->why().what == "p1 has not accepted the plan of epoch 5 that was committed");
+  BOOST_TEST(b.last<halt>()->why.what == "p1 gave up the plan of epoch 5 before it was committed");
+  BOOST_TEST(b.last<halt>()->epoch == 5U);
+  while (b.last<proposal>() == nullptr) b.wait();
+  BOOST_TEST(b.last<proposal>()->what.epoch == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_that_was_given_up_is_not_taken_up_again) {
+  bench b;
+  b.know();
+  b.give(received{{2}, from_p2(5)});
+  b.give(prepared{b.job.job, 5, {}});
+  b.give(received{{2}, commitment{from_p2(5)}});
+  outbox out;
+  BOOST_TEST(b.machine->recover(5, out));
+  BOOST_TEST(!b.machine->recover(5, out));
+  b.give(received{{3}, commitment{from_p2(5)}});
+  BOOST_TEST(b.phase() != "committed");
+}
+
+BOOST_AUTO_TEST_CASE(who_misses_a_peer_of_the_plan_refuses_and_is_asked_again) {
+  bench b;
+  const proposal p = b.propose();
+  const error why{errc::unavailable, "p2 has no link to a peer of the plan"};
+  b.give(received{{2}, refusal{b.job.job, p.what.epoch, digest_of(p.what), why, {}, {}}});
+  while (b.last<proposal>()->what.epoch == p.what.epoch) b.wait();
+  BOOST_TEST((participants(b.last<proposal>()->what) == participants(p.what)));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_is_done_here_gives_way_to_those_who_still_need_it) {
+  bench b;
+  b.know();
+  b.give(received{{2}, from_p2(5)});
+  b.give(prepared{b.job.job, 5, {}});
+  b.give(received{{2}, commitment{from_p2(5)}});
+  b.machine->note_done();
+  b.give(received{{3}, from_p2(7)});
+  BOOST_TEST(b.phase() == "preparing");
 }
 
 BOOST_AUTO_TEST_CASE(a_proposal_after_the_end_is_answered_with_the_reason) {

@@ -1,6 +1,8 @@
-// What ends a job before its time: it halts everywhere with the reason, at a whole number of steps.
+// What befalls a job before its end: a loss begins it again with the same answer, anything else
+// halts it everywhere with the reason, at a whole number of steps.
 
 #include "planner/limits.hpp"
+#include "proto/stage_memory.hpp"
 #include "tests/planner/world.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -35,6 +37,14 @@ world three(std::uint64_t seed, std::uint64_t steps = 20) {
 
 bool reaches(world& w, std::uint64_t step) {
   return w.run([&] { return w.progress_of(1, job)->step >= step; });
+}
+
+/// Returns what a peer needs for one of two stages: not enough for both.
+bytes stage_memory_of_half() {
+  plan p;
+  p.stages = {{0, 3, 2, {{{1}, 0, 4, 1}}}, {3, 3, 2, {{{2}, 0, 4, 1}}}};
+  const model_profile m = chain(6, 8, 2);
+  return std::max(stage_memory(m, p, {0, 0}), stage_memory(m, p, {1, 0}));
 }
 
 bool has_note(const world& w, const std::string& part) {
@@ -73,42 +83,97 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_is_not_finite_is_applied_nowhere) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_participant_halts_the_job_with_its_name) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+BOOST_AUTO_TEST_CASE(a_lost_participant_is_named_and_the_answer_is_the_same) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     world w = three(seed);
-    BOOST_REQUIRE(reaches(w, 5));
-    w.kill(3);
-    for (const std::uint64_t peer : {1, 2}) {
-      w.run_to_end(peer, job);
-      const auto end = *w.progress_of(peer, job);
-      BOOST_TEST(text(end.phase) == "halted");
-      BOOST_TEST(end.why.what.starts_with("p3 was lost (connection reset) at step "));
-      // The state is that of a whole number of steps, which may differ by one between peers.
-      const auto expected = alone(chain(6, 8, 2), end.step);
-      const place at = place_of(end.current, {peer});
-      const std::uint32_t layer = end.current.stages[at.stage].layer_first;
-      BOOST_TEST(w.executors.at({peer, end.current.epoch})
-                     ->get({tensor_kind::state, end.step, layer, 0}) == expected[layer]);
+    BOOST_REQUIRE(reaches(w, 1 + seed % 20));
+    w.kill(2 + seed % 2);
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(end_at(w, 1) == "finished after 20: ");
+      BOOST_TEST(w.states(job) == alone(chain(6, 8, 2), 20), boost::test_tools::per_element());
+      if (w.progress_of(1, job)->current.epoch == 1) continue;  // it had done its part
+      const std::string dead = text(peer_id{2 + seed % 2});
+      BOOST_TEST(has_note(w, dead + " was lost (connection reset) at step "));
     }
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_reason_says_which_state_is_kept) {
+BOOST_AUTO_TEST_CASE(whoever_is_lost_at_any_moment_the_answer_is_the_same) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    world w(seed, chain(6, 8, 2), {record_of(1), record_of(2), record_of(3), record_of(4)});
+    w.calibrate_and_link();
+    w.ask(1, submission{job_of(1, 6, stages(seed % 2 == 0 ? 4 : 2, seed % 2 == 0 ? 1 : 2))});
+    std::size_t events = 0;
+    const std::size_t kill_at = 10 * seed;
+    w.run([&] { return ++events > kill_at && w.progress_of(1, job)->current.epoch > 0; });
+    const bool begun = text(w.progress_of(1, job)->phase) == "running";
+    w.kill(2 + seed % 3);
+    if (!begun) continue;
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      for (std::uint64_t peer = 1; peer <= 4; ++peer)
+        if (peer != 2 + seed % 3) BOOST_TEST(end_at(w, peer) == "finished after 6: ");
+      BOOST_TEST(w.states(job) == alone(chain(6, 8, 2), 6), boost::test_tools::per_element());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_after_the_other_may_be_lost_down_to_the_last) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    world w = three(seed);
+    BOOST_REQUIRE(reaches(w, 3));
+    w.kill(3);
+    BOOST_REQUIRE(w.run([&] { return w.progress_of(1, job)->current.epoch > 1; }));
+    BOOST_REQUIRE(reaches(w, 3));
+    w.kill(2);
+    BOOST_TEST(end_at(w, 1) == "finished after 20: ");
+    BOOST_TEST(w.states(job) == alone(chain(6, 8, 2), 20), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_lost_work_is_told_in_micro_batches) {
   world w = three(3);
   BOOST_REQUIRE(reaches(w, 5));
   w.kill(3);
   w.run_to_end(1, job);
-  const auto end = *w.progress_of(1, job);
-  BOOST_TEST(end.why.what ==
-             "p3 was lost (connection reset) at step " + std::to_string(end.step + 1) +
-                 ": the job stops; its state after step " + std::to_string(end.step) + " is kept");
+  BOOST_TEST(has_note(w, "p3 was lost (connection reset) at step "));
+  BOOST_TEST(has_note(w, " micro-batches of "));
+  BOOST_TEST(has_note(w, " steps here, redone"));
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_participant_is_lost_too) {
   world w = three(4);
   BOOST_REQUIRE(reaches(w, 3));
   w.mute_links(3);
-  BOOST_TEST(end_at(w, 1).find("p3 was lost (silent for 6.0 s)") != std::string::npos);
+  BOOST_TEST(end_at(w, 1) == "finished after 20: ");
+  BOOST_TEST(has_note(w, "p3 was lost (silent for 6.0 s)"));
+}
+
+BOOST_AUTO_TEST_CASE(peers_that_cannot_speak_to_one_another_end_with_the_same_states) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    world w = three(seed);
+    BOOST_REQUIRE(reaches(w, 3));
+    w.cut(1, 3, {errc::io, "connection reset"});
+    for (const std::uint64_t peer : {1, 2, 3})
+      BOOST_TEST(end_at(w, peer).find("finished after 20: ") == 0U, end_at(w, peer));
+    BOOST_TEST(w.states(job) == alone(chain(6, 8, 2), 20), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_fits_nowhere_after_a_loss_waits_for_somebody_to_come) {
+  const bytes half{stage_memory_of_half()};
+  world w(12, chain(6, 8, 2), {record_of(1, 1, half), record_of(2, 1, half)});
+  w.calibrate_and_link();
+  w.ask(1, submission{job_of(1, 20, stages(2))});
+  BOOST_REQUIRE(reaches(w, 3));
+  w.cut(1, 2, {errc::io, "connection reset"});
+  w.run_until(w.now + 20s);
+  const auto waits = *w.progress_of(1, job);
+  BOOST_TEST(text(waits.phase) == "waiting");
+  BOOST_TEST(
+      waits.why.what.starts_with("waiting for a peer to come: no plan fits: p1 would need "));
+  w.link(1, 2);
+  BOOST_TEST(end_at(w, 1) == "finished after 20: ");
+  BOOST_TEST(w.states(job) == alone(chain(6, 8, 2), 20), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(replicas_whose_states_differ_halt_the_job) {

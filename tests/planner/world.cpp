@@ -192,7 +192,7 @@ void world::act(std::uint64_t who, const action& a) {
 }
 
 void world::act_transmit(std::uint64_t who, const transmit& t) {
-  const auto done = transmitted{t.to, t.job, t.what, t.size};
+  const auto done = transmitted{t.to, t.job, t.what, t.size, t.plan_digest};
   if (t.to.value >= client_base) {
     under_way_.push_back({who, 0, done, {}});
     return;
@@ -201,7 +201,7 @@ void world::act_transmit(std::uint64_t who, const transmit& t) {
   const std::uint64_t epoch = p->current.epoch;
   const std::uint64_t value = executor_of(who, epoch)->get(t.what);
   under_way_.push_back({who, 0, done, {}});
-  under_way_.push_back({t.to.value, 0, arrived{{who}, t.job, t.what, t.size},
+  under_way_.push_back({t.to.value, 0, arrived{{who}, t.job, t.what, t.size, t.plan_digest},
                         [this, to = t.to.value, epoch, what = t.what, value] {
                           if (auto* at = executor_of(to, epoch)) at->put(what, value);
                         }});

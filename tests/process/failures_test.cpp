@@ -11,7 +11,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <sstream>
 
 namespace {
 
@@ -182,19 +181,42 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_job_and_names_where) {
                       "loss is not finite at step 2, micro-batch 0, layer blocks.0.attention"));
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_that_dies_stops_the_job_by_name) {
+BOOST_AUTO_TEST_CASE(a_peer_that_is_killed_does_not_change_the_answer) {
   const temporary_folder folder;
-  auto bed = endless_bed(folder, "3");
-  const auto children = text_of("/proc/" + std::to_string(bed.pid()) + "/task/" +
-                                std::to_string(bed.pid()) + "/children");
-  std::istringstream list(children);
-  std::vector<int> pids;
-  for (int pid = 0; list >> pid;) pids.push_back(pid);
-  BOOST_REQUIRE(pids.size() == 3);
-  kill(pids[1], SIGKILL);
-  const auto code = bed.wait(std::chrono::seconds(60));
-  BOOST_TEST(code.value_or(-1) == 1);
-  BOOST_TEST(contains(text_of(bed.log()), "perigee: p2 "));
+  const ended run =
+      run_perigee(folder, {"testbed", "--job", job_file(folder, tiny_gpt(30)), "--peers", "4",
+                           "--stages", "4", "--kill", "3@10", "--verify", "--json"});
+  BOOST_TEST(run.code == 0, run.output);
+  BOOST_TEST(contains(run.output, "p3 was lost ("));
+  BOOST_TEST(contains(run.output, " micro-batches of "));
+  const auto report = last_event(run.output, "report");
+  BOOST_TEST(report.value("equal", false));
+  BOOST_TEST(report.value("steps", 0U) == 30U);
+  for (const auto& p : report["peers"]) BOOST_TEST(p.value("peer", "") != "p3");
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_on_those_that_are_left_is_waited_for) {
+  const temporary_folder folder;
+  auto bed = perigee::test::start_perigee(
+      folder, "bed",
+      {"testbed", "--job", job_file(folder, tiny_gpt(1000000)), "--peers", "2", "--stages", "2",
+       "--memory", "240KiB", "--kill", "2@3", "--no-verify", "--json"});
+  BOOST_TEST(eventually([&] {
+               return contains(text_of(bed.log()),
+                               "waiting for a peer to come: no plan fits: p1 would need ");
+             }),
+             text_of(bed.log()));
+  kill(bed.pid(), SIGINT);
+  BOOST_TEST(bed.wait(std::chrono::seconds(30)).value_or(-1) == 130);
+}
+
+BOOST_AUTO_TEST_CASE(a_kill_of_nobody_is_refused) {
+  const temporary_folder folder;
+  for (const std::string kill : {"1@5", "5@5", "3", "3@", "x@5", "3@5s"}) {
+    const ended run = run_perigee(folder, {"testbed", "--peers", "4", "--kill", kill});
+    BOOST_TEST(run.code == 2);
+    BOOST_TEST(contains(run.output, "--kill " + kill));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(ctrl_c_leaves_no_orphans) {

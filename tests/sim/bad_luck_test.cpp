@@ -20,51 +20,66 @@ simulation_report simulated(const job_record& job, const model_profile& m, const
 
 BOOST_AUTO_TEST_SUITE(bad_luck)
 
-BOOST_AUTO_TEST_CASE(a_peer_that_dies_halts_the_job_by_name) {
+BOOST_AUTO_TEST_CASE(a_peer_that_dies_is_left_out_and_the_value_is_the_same) {
   const model_profile m = cases::even_model(6, 4);
   job_record job = cases::job_of(m, 100);
   job.wanted.stages = 3;
   simulation_options options;
   options.departures = {{1, 1s}};
   const simulation_report report = simulated(job, m, {.count = 3}, options);
-  BOOST_TEST((report.phase == job_phase::halted));
-  BOOST_TEST(
-      report.why.what ==
-      "p2 was lost (its process ended) at step 6: the job stops; its state after step 5 is kept");
-  BOOST_TEST(report.steps > 0U);
-  BOOST_TEST(report.steps < 100U);
+  BOOST_TEST((report.phase == job_phase::finished));
+  BOOST_TEST(report.steps == 100U);
   BOOST_TEST(report.equal);
-  BOOST_TEST((report.took < 2s));
+  BOOST_TEST(report.current.epoch > 1U);
+  BOOST_TEST(place_of(report.current, {2}).stage == report.current.stages.size());
 }
 
-BOOST_AUTO_TEST_CASE(whenever_a_peer_dies_nobody_hangs) {
-  std::uint32_t halted = 0;
+BOOST_AUTO_TEST_CASE(two_runs_of_a_loss_are_the_same_to_the_bit) {
+  const model_profile m = cases::even_model(6, 4);
+  job_record job = cases::job_of(m, 50);
+  simulation_options options;
+  options.departures = {{1, 700ms}, {2, 1s}};
+  const simulation_report one = simulated(job, m, {.count = 4}, options);
+  const simulation_report two = simulated(job, m, {.count = 4}, options);
+  BOOST_TEST((one.phase == job_phase::finished));
+  BOOST_TEST(one.equal);
+  BOOST_TEST(one.trace_hash == two.trace_hash);
+}
+
+BOOST_AUTO_TEST_CASE(whenever_peers_die_the_value_is_the_same_or_somebody_is_waited_for) {
+  std::uint32_t recovered = 0;
   std::uint32_t waiting = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     auto c = cases::make(seed);
     if (c.of.count == 1) continue;
     random r(seed, purpose::simulation, 5);
-    c.options.departures = {{static_cast<std::uint32_t>(r.below(c.of.count)),
-                             duration{static_cast<duration::rep>(r.below(300'000'000))}}};
+    const auto first = static_cast<std::uint32_t>(r.below(c.of.count));
+    const auto moment = [&r] { return duration{static_cast<duration::rep>(r.below(300'000'000))}; };
+    c.options.departures = {{first, moment()}};
+    if (c.of.count > 2 && seed % 3 == 0) {
+      c.options.departures.push_back({(first + 1) % c.of.count, moment()});
+    }
     c.options.limit = 10min;  // enough for eight proposers that wait for the dead
     const auto report = simulate(c.job, c.model, c.of, seed, c.options);
     BOOST_TEST_CONTEXT("seed " << seed) {
       if (!report) {
-        // A member that never came is waited for, and named; a job may die with the only peer
-        // that knows it.
+        // A member that never came is waited for, and named, as is one without whom it does not
+        // fit; a job may die with the only peer that knows it.
         ++waiting;
-        const peer_id dead{c.options.departures[0].peer + 1ULL};
         const std::string& why = report.why().what;
-        const bool named = why.find("waiting for " + text(dead) + " to link") != why.npos;
+        const bool named = why.find("waiting for ") != why.npos;
         const bool unheard = why.find("never heard of it") != why.npos;
-        BOOST_TEST((named || (unheard && dead == peer_id{1 + seed % c.of.count})), why);
+        BOOST_TEST((named || unheard), why);
         continue;
       }
-      if (report->phase == job_phase::halted) ++halted;
       if (report->last.step > 0) BOOST_TEST(report->equal);
+      if (report->phase == job_phase::finished && report->current.epoch > 1) ++recovered;
+      const bool lost = report->phase == job_phase::halted &&
+                        report->why.what.find(" was lost") != std::string::npos;
+      BOOST_TEST(!lost);
     }
   }
-  BOOST_TEST(halted > 20U);
+  BOOST_TEST(recovered > 20U);
   BOOST_TEST(waiting > 20U);
 }
 
