@@ -21,7 +21,7 @@ using namespace kernels;
 result<std::vector<float>> read_input(const named_tensor& t) {
   std::vector<float> out(t.data.size() / element_bytes(t.type));
   if (t.type == dtype::f32) {
-    std::memcpy(out.data(), t.data.data(), t.data.size());
+    if (!out.empty()) std::memcpy(out.data(), t.data.data(), t.data.size());
     return out;
   }
   const auto known = constant_of(t);

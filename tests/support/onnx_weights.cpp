@@ -31,7 +31,7 @@ result<kernels::named_tensor> tensor_of(const onnx::TensorProto& from) {
                                       " bytes, its shape has " + std::to_string(size)};
   const void* data = raw ? static_cast<const void*>(from.raw_data().data())
                          : static_cast<const void*>(from.float_data().data());
-  std::memcpy(t.data.data(), data, size);
+  if (size != 0) std::memcpy(t.data.data(), data, size);
   return t;
 }
 
