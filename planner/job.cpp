@@ -68,7 +68,8 @@ void job::on(instant now, const profiled& e, outbox& out) {
 
 void job::on_halt(instant now, const received& e, outbox& out) {
   const halt& h = std::get<halt>(e.what);
-  if (is_over()) return;
+  if (is_over() || h.epoch < record_.after_epoch) return;
+  heard_epoch_ = std::max(heard_epoch_, h.epoch);
   if (h.why.code == errc::unavailable) return on_loss(now, h, out);
   if (agreement_.phase() != agreement_phase::committed) {
     halt_known_ = true;
@@ -144,7 +145,15 @@ void job::introduce_to(peer_id member, outbox& out) const {
     out.put(send{member, commitment{*agreement_.current()}});
 }
 
+void job::answer_record(peer_id member, outbox& out) const {
+  if (phase() == job_phase::halted)
+    out.put(send{member, halt{record_.job, last_epoch(), 0, report().why}});
+}
+
+std::uint64_t job::last_epoch() const { return std::max(agreement_.epoch(), heard_epoch_); }
+
 void job::release(outbox& out) {
+  agreement_.abandon({errc::stale, "it began anew"}, out);
   if (pipeline_) out.put(discard{record_.job, pipeline_->where().whole.epoch});
   view_.reserved.erase(record_.job);
   pipeline_.reset();

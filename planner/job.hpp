@@ -47,7 +47,9 @@ public:
   void answer_state(peer_id who, std::uint32_t layer, outbox& out) const;
   /// A member linked: tells it of a job that is not over.
   void introduce_to(peer_id member, outbox& out) const;
-  /// Lets go of what the shell holds for the job.
+  /// A member tells of the job as of one that is new: learns if it halted.
+  void answer_record(peer_id member, outbox& out) const;
+  /// Lets go of what the shell holds for the job; nothing else may be asked of it after that.
   void release(outbox& out);
 
   [[nodiscard]] const job_record& record() const noexcept { return record_; }
@@ -55,7 +57,9 @@ public:
   [[nodiscard]] bool is_over() const;
   /// Returns whether its submission failed here: nobody else knows of it.
   [[nodiscard]] bool is_refused() const noexcept { return refused_; }
-  [[nodiscard]] std::size_t subscribers() const noexcept { return subscribers_.size(); }
+  [[nodiscard]] const std::set<peer_id>& subscribers() const noexcept { return subscribers_; }
+  /// Returns the highest epoch that was heard of.
+  [[nodiscard]] std::uint64_t last_epoch() const;
   [[nodiscard]] progress report() const;
 
 private:
@@ -86,6 +90,7 @@ private:
   std::set<peer_id> submitters_;   // to be answered when the profile is known
   std::set<peer_id> subscribers_;
   bool refused_ = false;
+  std::uint64_t heard_epoch_ = 0;  // the highest of those that halted
 
   std::optional<error> halted_;  // without a pipeline that runs
   bool halt_known_ = false;      // to the others

@@ -22,6 +22,12 @@ std::optional<job_id> subject_of(const message& what) {
   return std::nullopt;
 }
 
+/// A job that halted is tried again, one that finished goes on if it is to be longer or shorter.
+bool begins_anew(const job& known, const job_record& asked) {
+  if (known.phase() == job_phase::halted) return true;
+  return known.is_over() && known.record().spec.steps != asked.spec.steps;
+}
+
 }  // namespace
 
 void jobs::step(instant now, const event& e, outbox& out) {
@@ -70,7 +76,7 @@ void jobs::on(instant now, const received& e, outbox& out) {
     return;
   }
   if (const auto* r = std::get_if<job_record>(&e.what)) {
-    if (find(r->job) == nullptr && make_room(out)) add(*r, origin::heard_of, out);
+    on_record(*r, e.from, out);
   } else if (std::holds_alternative<peer_record>(e.what)) {
     to_all(now, e, out);
   } else if (const auto about = subject_of(e.what)) {
@@ -78,24 +84,46 @@ void jobs::on(instant now, const received& e, outbox& out) {
   }
 }
 
-void jobs::on_submission(const job_record& what, peer_id client, outbox& out) {
+void jobs::on_record(const job_record& what, peer_id from, outbox& out) {
+  const job* known = find(what.job);
+  if (known == nullptr) {
+    if (make_room(out)) add(what, origin::heard_of, out);
+  } else if (what.after_epoch > known->record().after_epoch) {
+    replace(what, origin::heard_of, out);
+  } else {
+    known->answer_record(from, out);
+  }
+}
+
+void jobs::on_submission(const job_record& asked, peer_id client, outbox& out) {
+  job_record what = asked;
+  what.after_epoch = 0;  // for members to say
   job* j = find(what.job);
+  if (j != nullptr && begins_anew(*j, what)) {
+    // Epochs may have been tried that are not known here: no more than a round has.
+    what.after_epoch = j->last_epoch() + limits::proposals_max + 1;
+    replace(what, origin::submitted_here, out);
+  } else if (j != nullptr && j->record().spec.steps != what.spec.steps) {
+    const error why{errc::unavailable, "job " + text(what.job) + " is under way with steps = " +
+                                           std::to_string(j->record().spec.steps) +
+                                           "; change them when it has finished"};
+    if (client != peer_id{}) out.put(send{client, receipt{what.job, false, why}});
+    return;
+  }
   if (j == nullptr && !make_room(out)) {
     const error why{errc::exhausted, std::to_string(limits::jobs_max) + " jobs are under way here"};
     out.put(note{level::warning, "job " + text(what.job) + " is refused: " + why.what});
     if (client != peer_id{}) out.put(send{client, receipt{what.job, false, why}});
     return;
   }
-  if (j == nullptr) {
-    add(what, origin::submitted_here, out);
-    j = find(what.job);
-  }
+  if (j == nullptr) add(what, origin::submitted_here, out);
+  j = find(what.job);
   if (client != peer_id{}) j->answer_submission(client, out);
 }
 
 void jobs::on_subscription(job_id which, peer_id who, outbox& out) {
   std::size_t subscribers = 0;
-  for (const auto& [id, j] : jobs_) subscribers += j.what->subscribers();
+  for (const auto& [id, j] : jobs_) subscribers += j.what->subscribers().size();
   job* j = find(which);
   if (j != nullptr && subscribers < limits::subscribers_max) return j->subscribe(who, out);
   const error why = j == nullptr ? error{errc::unavailable, "no such job here"}
@@ -128,6 +156,14 @@ bool jobs::make_room(outbox& out) {
 
 void jobs::add(const job_record& what, origin from, outbox& out) {
   jobs_[what.job] = {++count_, std::make_unique<job>(view_, what, from, out)};
+}
+
+void jobs::replace(const job_record& what, origin from, outbox& out) {
+  job& old = *find(what.job);
+  old.release(out);
+  const std::set<peer_id> followers = old.subscribers();
+  add(what, from, out);
+  for (const peer_id who : followers) find(what.job)->subscribe(who, out);
 }
 
 void jobs::to_job(instant now, job_id which, const event& e, outbox& out) {

@@ -27,6 +27,7 @@ public:
 
 private:
   void on(instant now, const received& e, outbox& out);
+  void on_record(const job_record& what, peer_id from, outbox& out);
   void on_submission(const job_record& what, peer_id client, outbox& out);
   void on_subscription(job_id which, peer_id who, outbox& out);
   void on_unlinked(peer_id who);
@@ -34,6 +35,8 @@ private:
   /// Returns whether there is room for one more, having made it if need be.
   [[nodiscard]] bool make_room(outbox& out);
   void add(const job_record& what, origin from, outbox& out);
+  /// Begins anew a job that is known, for those who follow it, too.
+  void replace(const job_record& what, origin from, outbox& out);
   void to_job(instant now, job_id which, const event& e, outbox& out);
   void to_all(instant now, const event& e, outbox& out);
 

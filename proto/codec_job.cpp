@@ -169,14 +169,16 @@ wishes read(Wishes::Reader from) {
 }
 
 void write(JobRecord::Builder to, const job_record& from) {
-  const auto& [job, spec, wanted] = from;
+  const auto& [job, spec, wanted, after_epoch] = from;
   write(to.initJob(), job.value);
   write(to.initSpec(), spec);
   write(to.initWanted(), wanted);
+  to.setAfterEpoch(after_epoch);
 }
 
 job_record read(JobRecord::Reader from) {
-  return {read_job(from.getJob()), read(from.getSpec()), read(from.getWanted())};
+  return {read_job(from.getJob()), read(from.getSpec()), read(from.getWanted()),
+          from.getAfterEpoch()};
 }
 
 void write(Submission::Builder to, const submission& from) {

@@ -114,6 +114,7 @@ struct JobRecord {
   job @0 :Common.Digest;  # of the specification
   spec @1 :Specification;
   wanted @2 :Wishes;
+  afterEpoch @3 :UInt64;  # plans of this beginning have higher epochs; the higher record goes
 }
 
 struct Submission {

@@ -44,11 +44,13 @@ struct pong {
   friend bool operator==(const pong&, const pong&) = default;
 };
 
-/// A job as it spreads: every peer that hears of it knows it.
+/// A job as it spreads: every peer that hears of it knows it. A job that was over and is submitted
+/// again begins anew: the record with the higher `after_epoch` goes.
 struct job_record {
   job_id job;
   specification spec;
   wishes wanted;
+  std::uint64_t after_epoch = 0;  // plans of this beginning have higher epochs
   friend bool operator==(const job_record&, const job_record&) = default;
 };
 

@@ -48,7 +48,8 @@ struct teller {
   std::string operator()(const ping& m) const { return "ping " + number(m.count); }
   std::string operator()(const pong& m) const { return "pong " + number(m.count); }
   std::string operator()(const job_record& m) const {
-    return "job " + text(m.job) + " '" + m.wanted.name + '\'';
+    const std::string line = "job " + text(m.job) + " '" + m.wanted.name + '\'';
+    return m.after_epoch == 0 ? line : line + " after epoch " + number(m.after_epoch);
   }
   std::string operator()(const proposal& m) const {
     return "proposal" + of_epoch(m.what.job, m.what.epoch) + " from step " + number(m.base_step) +

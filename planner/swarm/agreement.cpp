@@ -15,7 +15,12 @@ std::string_view text(agreement_phase phase) noexcept {
   return names[static_cast<std::size_t>(phase)];
 }
 
-agreement::agreement(swarm_view& view, const job_record& job) : view_(view), job_(job) {}
+agreement::agreement(swarm_view& view, const job_record& job)
+    : view_(view),
+      job_(job),
+      epoch_(job.after_epoch),
+      built_epoch_(job.after_epoch),
+      recovered_epoch_(job.after_epoch) {}
 
 void agreement::note_profile(instant now, const result<model_profile>& model, outbox& out) {
   model_ = &model;
