@@ -10,7 +10,8 @@ carrier::carrier(const shelf& executors, post to_peer, log to_people)
     : executors_(executors), post_(std::move(to_peer)), log_(std::move(to_people)) {}
 
 result<void> carrier::send(peer_id to, const message& what) {
-  if (const auto* whole = std::get_if<status_report>(&what)) return send_report(to, *whole);
+  if (const auto* told = std::get_if<status_report>(&what))
+    return send_report(to, completed(*told));
   auto sent = links_->send(to, what);
   if (!sent && sent.why().code == errc::exhausted) links_->close(to);
   return sent;
@@ -22,6 +23,17 @@ result<void> carrier::send_report(peer_id to, const status_report& whole) {
     if (auto sent = links_->send(to, remark{{}, page.omitted}); !sent) return sent;
   }
   return links_->send(to, page.report);
+}
+
+status_report carrier::completed(status_report told) const {
+  for (neighbour& n : told.neighbours) {
+    const auto figures = links_->figures(n.record.peer);
+    n.round_trip = figures.round_trip;
+    n.sent = figures.sent;
+    n.received = figures.received;
+  }
+  told.dropped_frames = links_->dropped();
+  return told;
 }
 
 result<void> carrier::transmit(const planner::transmit& what) {

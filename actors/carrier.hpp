@@ -47,6 +47,9 @@ public:
   result<void> transmit(const planner::transmit& what);
   void close(peer_id who) { links_->close(who); }
 
+  /// Fills in what the machine does not know: the figures of each link.
+  [[nodiscard]] status_report completed(status_report told) const;
+
   void on_linked(peer_id who, net::link_role role) override;
   void on_unlinked(peer_id who, const error& why) override;
   void on_heard(peer_id who) override;

@@ -130,15 +130,7 @@ status_report runtime::report() {
   caf::scoped_actor asker{parts_->system};
   asker->request(parts_->peer, caf::infinite, report_atom::value)
       .receive([&](status_report& known) { told = std::move(known); }, [](const caf::error&) {});
-  if (!parts_->tcp) return told;
-  for (auto& n : told.neighbours) {
-    const auto figures = parts_->tcp->figures(n.record.peer);
-    n.round_trip = figures.round_trip;
-    n.sent = figures.sent;
-    n.received = figures.received;
-  }
-  told.dropped_frames = parts_->tcp->dropped();
-  return told;
+  return parts_->links->completed(std::move(told));
 }
 
 std::vector<std::byte> runtime::state_of(const progress& job, std::uint32_t layer) const {

@@ -82,6 +82,23 @@ result<tensor_file> weights_of(const specification& spec, const dataset_info& da
   return file;
 }
 
+result<void> check_initial_weights(const specification& spec) {
+  if (spec.initial_weights.empty()) return {};
+  const auto file = read_safetensors(spec.initial_weights);
+  if (!file) return file.why();
+  const auto data = open_dataset(spec.data, spec.model.context);
+  if (!data) return data.why();
+  const auto model = graph_of(spec, (*data)->info());
+  if (!model) return model.why();
+  for (const layer_graph& layer : model->layers) {
+    const layer_layout layout = layout_in(spec, layer);
+    std::vector<float> state(layout.state_floats());
+    if (auto fits = read_state(layer, layout, *file, state); !fits)
+      return error{fits.why().code, spec.initial_weights + ": " + fits.why().what};
+  }
+  return {};
+}
+
 result<digest128> content_of(const std::string& path) {
   auto file = input_file::open(path);
   if (!file) return file.why();

@@ -30,6 +30,10 @@ result<std::vector<bytes>> state_sizes(const specification& spec, const dataset_
 result<tensor_file> weights_of(const specification& spec, const dataset_info& data,
                                std::span<const std::span<const std::byte>> states);
 
+/// Returns whether the weights that a job begins with, if it names any, are those of its model.
+/// Fails with `malformed` (the file, the tensor and what is wrong with it) or `io`.
+result<void> check_initial_weights(const specification& spec);
+
 /// Returns the digest of a whole file's bytes.
 result<digest128> content_of(const std::string& path);
 

@@ -19,7 +19,10 @@ constexpr duration transfer_patience = 60s;
 result<progress> finished_job(const status_report& report, job_id job) {
   for (const auto& p : report.jobs) {
     if (p.job != job) continue;
-    if (p.phase == job_phase::finished || p.phase == job_phase::halted) return p;
+    const bool over = p.phase == job_phase::finished || p.phase == job_phase::halted;
+    if (over && p.current.stages.empty())
+      return error{errc::unavailable, "job " + text(job) + " never ran: " + p.why.what};
+    if (over) return p;
     return error{errc::unavailable,
                  "job " + text(job) + " still runs; export it when it has finished"};
   }

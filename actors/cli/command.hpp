@@ -24,6 +24,9 @@ void add_plan(CLI::App& app, chosen& run);
 void add_explain(CLI::App& app, chosen& run);
 void add_help(CLI::App& app, chosen& run);
 
+/// From now on `refused` prints one JSON object on standard output as well.
+void refuse_in_json();
+
 /// Prints `perigee: what` on standard error and returns the exit code for it, or `code`.
 exit_code refused(const error& why);
 exit_code refused(const error& why, exit_code code);

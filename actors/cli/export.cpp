@@ -26,10 +26,14 @@ struct export_options {
   bool json = false;
 };
 
+std::string target_of(const export_options& o) {
+  return !o.out.empty() ? o.out : o.onnx ? "trained.onnx" : "weights.safetensors";
+}
+
 /// Writes what was asked for; returns the file's name.
 result<std::string> written(const export_options& o, const specification& spec,
                             const kernels::tensor_file& weights) {
-  const std::string out = !o.out.empty() ? o.out : o.onnx ? "trained.onnx" : "weights.safetensors";
+  const std::string out = target_of(o);
   if (!o.onnx) {
     if (auto ok = kernels::write_safetensors(out, weights); !ok) return ok.why();
     return out;
@@ -44,6 +48,8 @@ result<std::string> written(const export_options& o, const specification& spec,
 }
 
 exit_code run_export(const export_options& o) {
+  if (auto possible = kernels::check_target(target_of(o)); !possible)
+    return refused(possible.why());
   auto job = load_job(o.job);
   if (!job) return refused(job.why(), exit_code::usage);
   auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)));

@@ -2,17 +2,14 @@
 
 #include "actors/cli/fleet_fields.hpp"
 #include "actors/cli/nearest.hpp"
+#include "actors/cli/text_file.hpp"
 #include "actors/cli/toml_scan.hpp"
 
 #include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 
@@ -21,7 +18,6 @@ namespace perigee::actors {
 namespace {
 
 constexpr std::size_t peers_max = 4096;
-constexpr std::size_t file_max = 1U << 22U;  // bytes
 
 /// Thrown inside this file only, since what is wrong may lie deep; `fleet_from` catches it.
 struct refused_at {
@@ -54,7 +50,9 @@ public:
 
   void operator()(const fleet_real& k) {
     if (!value_.is_number()) refuse_value(value_);
-    const double number = value_.value<double>().value();
+    const auto* whole = value_.as_integer();
+    const double number =
+        whole != nullptr ? static_cast<double>(whole->get()) : value_.as_floating_point()->get();
     if (!(number >= k.low && number <= k.high)) refuse_value(value_);
     k.set(entry_, number);
   }
@@ -216,17 +214,9 @@ result<planner::fleet_description> fleet_from(std::string_view toml, const std::
 }
 
 result<planner::fleet_description> read_fleet(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string all(file_max + 1, '\0');
-  if (in) in.read(all.data(), static_cast<std::streamsize>(all.size()));
-  if (!in.is_open() || in.bad())
-    return error{errc::io,
-                 fmt::format("cannot read fleet file {}: {}", path, std::strerror(errno))};
-  all.resize(static_cast<std::size_t>(in.gcount()));
-  if (all.size() > file_max)
-    return error{errc::malformed, fmt::format("{} is too large to be a fleet file", path)};
-  return fleet_from(all, path);
+  const auto all = read_text_file(path, "fleet file");
+  if (!all) return all.why();
+  return fleet_from(*all, path);
 }
 
 }  // namespace perigee::actors

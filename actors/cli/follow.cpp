@@ -53,11 +53,18 @@ result<void> submit(net::client& peer, const job_record& what) {
   return peer.tell(subscription{what.job}, net::deadline_in(answer_patience));
 }
 
+void take(message& news, job_id job, view& shown, followed& f) {
+  if (const auto* r = std::get_if<remark>(&news)) shown.show(*r);
+  if (auto* p = std::get_if<progress>(&news); p != nullptr && p->job == job) {
+    shown.show(*p);
+    f.last = std::move(*p);
+  }
+}
+
 }  // namespace
 
 result<followed> submit_and_follow(net::client& peer, const job_record& what, view& shown,
-                                   const signals& stop,
-                                   const std::function<void(const progress&)>& on_news) {
+                                   const signals& stop, const watch& look) {
   followed f;
   if (auto done = submit(peer, what); !done) {
     f.detached = stop.came();
@@ -70,16 +77,15 @@ result<followed> submit_and_follow(net::client& peer, const job_record& what, vi
       break;
     }
     auto news = peer.next(net::deadline_in(look_period));
-    if (!news && (stop.came() || news.why().code == errc::timed_out)) continue;
-    if (!news) {
+    if (!news && !stop.came() && news.why().code != errc::timed_out) {
       shown.close();
       return news.why();
     }
-    if (const auto* r = std::get_if<remark>(&*news)) shown.show(*r);
-    if (auto* p = std::get_if<progress>(&*news); p != nullptr && p->job == what.job) {
-      shown.show(*p);
-      if (on_news) on_news(*p);
-      f.last = std::move(*p);
+    if (news) take(*news, what.job, shown, f);
+    if (!look) continue;
+    if (auto goes_on = look(f.last); !goes_on) {
+      shown.close();
+      return goes_on.why();
     }
   }
   shown.close();

@@ -16,12 +16,15 @@ struct followed {
   bool detached = false;
 };
 
+/// Called some ten times a second, and with each news, with the last that is known; what it fails
+/// with ends the following.
+using watch = std::function<result<void>(const progress&)>;
+
 /// Submits a job through `peer`, then shows its news until it is finished or halted, or a signal
-/// comes; `on_news`, if there is one, hears them too. Fails with the peer's refusal, or
-/// `unavailable` if the peer is gone.
+/// comes. Fails with the peer's refusal, what `look` fails with, or `unavailable` if the peer is
+/// gone.
 result<followed> submit_and_follow(net::client& peer, const job_record& what, view& shown,
-                                   const signals& stop,
-                                   const std::function<void(const progress&)>& on_news = {});
+                                   const signals& stop, const watch& look = {});
 
 /// The same for a runtime of this process.
 result<followed> submit_and_follow(runtime& peer, const job_record& what, view& shown,

@@ -13,6 +13,7 @@ namespace {
 using verdict = std::optional<misfit>;
 
 constexpr std::uint32_t micro_batches_max = 65536;  // of a mini-batch
+constexpr std::uint64_t channels_max = 65536;
 
 std::string plural(std::uint64_t count, std::string_view what) {
   const char* ending = count == 1 ? "" : what.ends_with("ch") ? "es" : "s";
@@ -42,6 +43,14 @@ verdict check_model(const specification& s) {
     return misfit{
         "model", "heads",
         fmt::format("heads = {} does not divide width = {}", s.model.heads, s.model.width)};
+  if (s.model.kind == model_kind::resnet) {
+    const std::size_t doublings = s.model.stages.size() - 1;
+    if (doublings > 16 || (std::uint64_t{s.model.width} << doublings) > channels_max)
+      return misfit{
+          "model", "stages",
+          fmt::format("{} double width = {} beyond {} channels",
+                      plural(s.model.stages.size(), "resolution"), s.model.width, channels_max)};
+  }
   const bool text = s.data.kind == data_kind::text;
   const bool onnx = s.model.kind == model_kind::onnx;
   if (gpt && !text) return misfit{"data", "kind", "a gpt learns from text, not from images"};

@@ -226,7 +226,8 @@ void add_plan(table& t) {
   t.optional("shares", counts{batch_max, 0, peers_max, false, AT(wanted.shares)},
              "slices of each peer, stage by stage; none = even", "[3, 1, 4]");
   t.optional("order", peers{peers_max, AT(wanted.order)},
-             "peers in the order in which stages take them; none = by id", "[\"p2\", \"p1\"]");
+             "ids of peers in the order in which stages take them; none = by id",
+             "[\"p2\", \"p1\"]");
   t.optional("schedule", choice_at({"gpipe", "1f1b"}, AT(wanted.schedule)),
              "order of forward and backward passes; the weights do not depend on it", "\"1f1b\"");
 }
@@ -262,9 +263,7 @@ struct ranger {
     return k.single ? fmt::format("a whole number {}, or a list of them", each)
                     : fmt::format("a list of whole numbers {}", each);
   }
-  std::string operator()(const peers&) const {
-    return "a list of peers, by name as \"p2\" or by number";
-  }
+  std::string operator()(const peers&) const { return "a list of peers by id, as \"p2\" or 2"; }
 };
 
 }  // namespace

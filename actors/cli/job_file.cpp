@@ -3,26 +3,21 @@
 #include "actors/cli/job_check.hpp"
 #include "actors/cli/job_fields.hpp"
 #include "actors/cli/nearest.hpp"
+#include "actors/cli/text_file.hpp"
 #include "actors/cli/toml_scan.hpp"
 
 #include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 namespace perigee::actors {
 
 namespace {
-
-constexpr std::size_t file_max = 1U << 20U;  // bytes; a job file is a page or two
 
 /// Thrown inside this file only, since what is wrong may lie deep; `job_from` catches it.
 struct refused_at {
@@ -94,7 +89,9 @@ public:
 
   void operator()(const real& k) {
     if (!value_.is_number()) refuse_value(value_);
-    const double number = value_.value<double>().value();
+    const auto* whole = value_.as_integer();
+    const double number =
+        whole != nullptr ? static_cast<double>(whole->get()) : value_.as_floating_point()->get();
     const bool low = k.low_open ? number <= k.low : number < k.low;
     const bool high = k.high_open ? number >= k.high : number > k.high;
     if (!std::isfinite(number) || low || high) refuse_value(value_);
@@ -308,20 +305,9 @@ result<job_file> job_from(std::string_view toml, const job_origin& origin) {
 }
 
 result<job_file> read_job(const std::string& path) {
-  const auto failed = [&] {
-    return error{errc::io, fmt::format("cannot read job file {}: {}", path, std::strerror(errno))};
-  };
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return failed();
-  std::string all(file_max + 1, '\0');
-  in.read(all.data(), static_cast<std::streamsize>(all.size()));
-  if (in.bad()) return failed();
-  all.resize(static_cast<std::size_t>(in.gcount()));
-  if (all.size() > file_max)
-    return error{errc::malformed,
-                 fmt::format("{} is larger than {}: not a job file", path, text(bytes{file_max}))};
-  return job_from(all, {path, std::filesystem::path(path).parent_path().string()});
+  const auto all = read_text_file(path, "job file");
+  if (!all) return all.why();
+  return job_from(*all, {path, std::filesystem::path(path).parent_path().string()});
 }
 
 }  // namespace perigee::actors

@@ -1,8 +1,8 @@
 #include "actors/cli/load_job.hpp"
 
-#include "actors/cli/job_file.hpp"
+#include "kernels/calibrate.hpp"
 #include "kernels/executor_factory.hpp"
-#include "kernels/format/safetensors.hpp"
+#include "kernels/weights.hpp"
 #include "proto/digest.hpp"
 
 namespace perigee::actors {
@@ -10,13 +10,18 @@ namespace perigee::actors {
 result<job_record> load_job(const std::string& path) {
   auto parsed = read_job(path);
   if (!parsed) return parsed.why();
-  if (const auto& weights = parsed->spec.initial_weights; !weights.empty()) {
-    if (auto readable = kernels::read_safetensors(weights); !readable) return readable.why();
+  return job_of(std::move(*parsed));
+}
+
+result<job_record> job_of(job_file parsed) {
+  if (!parsed.spec.isa.empty()) {
+    if (auto capped = kernels::cap_isa(parsed.spec.isa); !capped) return capped.why();
   }
-  auto spec = kernels::completed(parsed->spec);
+  auto spec = kernels::completed(parsed.spec);
   if (!spec) return spec.why();
   if (auto profile = kernels::profile_of(*spec); !profile) return profile.why();
-  return job_record{id_of(*spec), std::move(*spec), std::move(parsed->wanted)};
+  if (auto fits = kernels::check_initial_weights(*spec); !fits) return fits.why();
+  return job_record{id_of(*spec), std::move(*spec), std::move(parsed.wanted), 0};
 }
 
 }  // namespace perigee::actors

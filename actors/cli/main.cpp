@@ -4,8 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace {
@@ -26,6 +32,19 @@ std::pair<std::string, bool> commands_of(const CLI::App& app, std::string_view n
   return found;
 }
 
+int refused(std::string what) {
+  const perigee::error why{perigee::errc::malformed, std::move(what)};
+  return static_cast<int>(perigee::actors::refused(why, exit_code::usage));
+}
+
+/// What was printed into a full disk or to nobody was not said.
+int written(exit_code code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return static_cast<int>(code);
+  fmt::print(stderr, "perigee: cannot write the output: {}\n", std::strerror(errno));
+  return static_cast<int>(code == exit_code::fine ? exit_code::unreachable : code);
+}
+
 int run(int argc, char** argv) {
   CLI::App app(about, "perigee");
   app.require_subcommand(1);
@@ -43,21 +62,21 @@ int run(int argc, char** argv) {
   perigee::actors::add_plan(app, command);
   perigee::actors::add_explain(app, command);
   perigee::actors::add_help(app, command);
+  if (std::find(argv + 1, argv + argc, std::string_view("--json")) != argv + argc)
+    perigee::actors::refuse_in_json();
   if (argc > 1 && argv[1][0] != '-') {
     if (const auto [all, known] = commands_of(app, argv[1]); !known) {
-      fmt::print(stderr, "perigee: unknown command '{}'; there are {}\n", argv[1], all);
-      return static_cast<int>(exit_code::usage);
+      return refused(fmt::format("unknown command '{}'; there are {}", argv[1], all));
     }
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    fmt::print(stderr, "perigee: {}; try `perigee {}--help`\n", e.what(),
-               argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "");
-    return static_cast<int>(exit_code::usage);
+    return refused(fmt::format("{}; try `perigee {}--help`", e.what(),
+                               argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : ""));
   }
-  return static_cast<int>(command());
+  return written(command());
 }
 
 }  // namespace
@@ -65,6 +84,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const std::system_error& e) {  // of printing: nothing else lets one through
+    fmt::print(stderr, "perigee: {}\n", e.what());
+    return static_cast<int>(exit_code::unreachable);
   } catch (const std::exception& e) {
     fmt::print(stderr, "perigee: {}\n", e.what());
     return static_cast<int>(exit_code::usage);

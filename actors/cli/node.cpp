@@ -1,6 +1,7 @@
 // perigee node: one peer, until it is told to end.
 #include "actors/cli/child.hpp"
 #include "actors/cli/command.hpp"
+#include "actors/cli/memory_size.hpp"
 #include "actors/cli/peers_file.hpp"
 #include "actors/cli/signals.hpp"
 #include "actors/runtime.hpp"
@@ -13,6 +14,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <system_error>
 
 namespace perigee::actors {
 
@@ -88,7 +91,8 @@ result<runtime_config> config_from(const node_options& o) {
   return config;
 }
 
-void print_note(const node_options& o, const planner::note& n) {
+/// A peer does not end because nobody reads what it says any more.
+void print_note(const node_options& o, const planner::note& n) try {
   if (n.how == planner::level::detail && !o.verbose) return;
   if (o.json) {
     fmt::print("{}\n",
@@ -100,7 +104,7 @@ void print_note(const node_options& o, const planner::note& n) {
     fmt::print("{}\n", n.line);
   }
   std::fflush(stdout);
-}
+} catch (const std::system_error&) { std::clearerr(stdout); }
 
 exit_code run_node(const node_options& o) {
   if (!end_with(o.parent)) return exit_code::fine;
@@ -147,13 +151,14 @@ void add_node(CLI::App& app, chosen& run) {
       c->add_option("--listen", o->listen, "address to listen on, HOST:PORT; port 0 = any")
           ->capture_default_str();
   c->add_option("--peers", o->peers, "TOML file that lists the swarm: [[peer]] id, name, address");
-  c->add_option("--id", o->id, "which peer of the list this is; default: the one with our address");
+  c->add_option("--id", o->id, "which peer of the list this is; default: the one with our address")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
   c->add_option("--name", o->name, "name for people");
   c->add_option("--workers", o->workers, "threads that compute")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   c->add_option("--memory", o->memory_bytes, "memory offered to jobs, e.g. 512MiB; default 4GiB")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(memory_size());
   c->add_option("--share", o->share_percent,
                 "percent of a core each worker may count on, for the plan")
       ->capture_default_str()

@@ -1,13 +1,12 @@
 #include "actors/cli/peers_file.hpp"
 
+#include "actors/cli/text_file.hpp"
 #include "actors/cli/toml_scan.hpp"
 
 #include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 namespace perigee::actors {
 
@@ -16,6 +15,8 @@ namespace {
 error wrong(const std::string& path, const toml::source_region& at, const std::string& what) {
   return {errc::malformed, fmt::format("{}:{}:{}: {}", path, at.begin.line, at.begin.column, what)};
 }
+
+constexpr std::size_t name_max = 256;
 
 bool known_field(std::string_view name) {
   return name == "id" || name == "name" || name == "address";
@@ -31,8 +32,8 @@ result<peer_record> peer_in(const std::string& path, const toml::node& node) {
           fmt::format("unknown field '{}' of a peer; it has id, name and address", key.str()));
     }
   }
-  const auto id = (*table)["id"].value<std::int64_t>();
-  const auto address = (*table)["address"].value<std::string>();
+  const auto id = (*table)["id"].value_exact<std::int64_t>();
+  const auto address = (*table)["address"].value_exact<std::string>();
   if (!id || *id <= 0)
     return wrong(path, node.source(), "a peer needs `id`, a whole number from 1");
   if (!address || address->rfind(':') == std::string::npos) {
@@ -41,25 +42,36 @@ result<peer_record> peer_in(const std::string& path, const toml::node& node) {
   peer_record made;
   made.peer.value = static_cast<std::uint64_t>(*id);
   made.address = *address;
-  made.name = (*table)["name"].value_or(text(made.peer));
+  made.name = text(made.peer);
+  if (const auto* named = table->get("name")) {
+    const auto* name = named->as_string();
+    if (name == nullptr || name->get().empty() || name->get().size() > name_max)
+      return wrong(path, named->source(),
+                   fmt::format("the name of a peer is a text of 1 to {} letters", name_max));
+    made.name = name->get();
+  }
   return made;
 }
 
 }  // namespace
 
 result<std::vector<peer_record>> read_peers(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return error{errc::io, "cannot read the peers file " + path};
-  const std::string file{std::istreambuf_iterator<char>(in), {}};
-  if (const auto stray = stray_letter(file)) {
+  const auto file = read_text_file(path, "peers file");
+  if (!file) return file.why();
+  if (const auto stray = stray_letter(*file)) {
     return error{errc::malformed, fmt::format("{}:{}:{}: a letter beyond ASCII outside quotes",
                                               path, stray->line, stray->column)};
   }
   toml::table parsed;
   try {
-    parsed = toml::parse(file, path);
+    parsed = toml::parse(*file, path);
   } catch (const toml::parse_error& e) {
     return wrong(path, e.source(), std::string(e.description()));
+  }
+  for (const auto& [key, value] : parsed) {
+    if (key.str() != "peer")
+      return wrong(path, key.source(),
+                   fmt::format("unknown field '{}'; a peers file has [[peer]] alone", key.str()));
   }
   const auto* list = parsed["peer"].as_array();
   if (list == nullptr || list->empty()) {

@@ -83,7 +83,8 @@ void add_simulate(CLI::App& app, chosen& run) {
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   c->add_option("--seed", o->seed, "what speeds, links and delays are drawn from")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   c->add_option("--workers", o->workers, "most workers a peer may have")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

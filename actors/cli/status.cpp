@@ -25,7 +25,7 @@ constexpr std::string_view phase_names[] = {"waiting", "planning", "preparing",
 std::string phase_text(const progress& p) {
   auto line = fmt::format("{} {}, step {}/{}", text(p.job),
                           phase_names[static_cast<std::size_t>(p.phase)], p.step, p.steps);
-  if (!p.last.states.empty()) line += fmt::format(", loss {:.4f}", loss_of(p.last));
+  if (!p.last.states.empty()) line += ", loss " + loss_text(p.last);
   if (!p.why.what.empty()) line += ": " + p.why.what;
   return line;
 }

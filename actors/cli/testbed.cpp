@@ -4,20 +4,28 @@
 #include "actors/cli/collect.hpp"
 #include "actors/cli/command.hpp"
 #include "actors/cli/follow.hpp"
+#include "actors/cli/job_check.hpp"
 #include "actors/cli/load_job.hpp"
+#include "actors/cli/memory_size.hpp"
 #include "actors/cli/testbed_report.hpp"
 #include "actors/cli/testbed_swarm.hpp"
+#include "kernels/format/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <toml++/toml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace perigee::actors {
 
 namespace {
+
+constexpr std::uint32_t demo_stages_max = 4;  // of the default job
 
 /// A folder for the job, the peers file and the logs; kept if something went wrong.
 class scratch_folder {
@@ -51,17 +59,25 @@ void override_wishes(const testbed_options& o, wishes& wanted) {
   if (o.schedule == "1f1b") wanted.schedule = schedule_kind::one_f_one_b;
 }
 
-result<job_record> job_for(const testbed_options& o, const std::string& path) {
+/// Returns the job before its data is read, as the flags change it.
+result<job_file> asked_of(const testbed_options& o) {
   if (o.job.empty()) {
-    if (auto readable = std::ifstream(o.text); !readable) {
-      return error{errc::malformed,
-                   "cannot read the text " + o.text + "; name another with --text FILE"};
-    }
-    std::ofstream(path) << demo_job(o.text, o.steps);
+    if (auto text = kernels::input_file::open(o.text); !text)
+      return error{errc::malformed, text.why().what + "; name another with --text FILE"};
   }
-  auto job = load_job(o.job.empty() ? path : o.job);
-  if (job) override_wishes(o, job->wanted);
-  return job;
+  auto parsed = o.job.empty() ? job_from(demo_job(o), {}) : read_job(o.job);
+  if (!parsed) return parsed.why();
+  override_wishes(o, parsed->wanted);
+  if (const auto found = misfit_in(*parsed))
+    return error{errc::malformed,
+                 found->section == "plan" ? "--" + found->name + ": " + found->what : found->what};
+  return parsed;
+}
+
+result<job_record> job_for(const testbed_options& o) {
+  auto asked = asked_of(o);
+  if (!asked) return asked.why();
+  return job_of(std::move(*asked));
 }
 
 struct run {
@@ -115,8 +131,14 @@ result<run> train(const testbed_options& o, const job_record& job, testbed_swarm
   view shown(o.json ? output::json : output::people, job.spec);
   auto kills = kills_of(o);
   if (!kills) return kills.why();
-  auto how = submit_and_follow(swarm.first(), job, shown, stop,
-                               [&](const progress& news) { kill_due(*kills, news, swarm); });
+  bool ran = false;
+  const auto look = [&](const progress& news) -> result<void> {
+    kill_due(*kills, news, swarm);
+    ran = ran || news.phase == job_phase::running;
+    // Once it runs the others go on without a peer; before that they wait for it.
+    return ran ? result<void>{} : swarm.check();
+  };
+  auto how = submit_and_follow(swarm.first(), job, shown, stop, look);
   if (!how) {
     if (auto alive = swarm.check(); !alive) return alive.why();
     return how.why();
@@ -160,12 +182,17 @@ exit_code conclude(const testbed_options& o, const job_record& job, const run& d
 }
 
 exit_code run_testbed(const testbed_options& o) {
+  if (auto kills = kills_of(o); !kills) return refused(kills.why(), exit_code::usage);
+  if (!o.out.empty()) {
+    if (auto possible = kernels::check_target(o.out); !possible) return refused(possible.why());
+  }
+  // Until here Ctrl-C ends the process: reading may take long, and there is nothing to clear away.
+  auto job = job_for(o);
+  if (!job) return refused(job.why(), exit_code::usage);
   signals stop;
   scratch_folder folder;
   const auto default_job = folder.path() + "/job.toml";
-  auto job = job_for(o, default_job);
-  if (!job) return refused(job.why(), exit_code::usage);
-  if (auto kills = kills_of(o); !kills) return refused(kills.why(), exit_code::usage);
+  if (o.job.empty()) std::ofstream(default_job) << demo_job(o);
   auto swarm = testbed_swarm::start(
       {o.peers, o.workers, {o.memory_bytes}, job->spec.isa, folder.path()}, stop);
   if (!swarm) return failed(swarm.why(), stop);
@@ -191,7 +218,10 @@ exit_code run_testbed(const testbed_options& o) {
 
 }  // namespace
 
-std::string demo_job(const std::string& text, std::uint64_t steps) {
+std::string demo_job(const testbed_options& o) {
+  // As TOML quotes it: any letter may stand in a path.
+  std::ostringstream path;
+  path << toml::table{{"path", std::filesystem::absolute(o.text).string()}};
   return fmt::format(
       "# A character-level transformer, small enough for two cores and a minute.\n"
       "name = \"first light\"\n"
@@ -200,11 +230,11 @@ std::string demo_job(const std::string& text, std::uint64_t steps) {
       "mini_batch = 16\n"
       "micro_batch = 2\n\n"
       "[model]\nkind = \"gpt\"\nblocks = 4\nwidth = 128\nheads = 4\ncontext = 64\n\n"
-      "[data]\nkind = \"text\"\npath = \"{}\"\nvalidation = 0.1\n\n"
+      "[data]\nkind = \"text\"\n{}\nvalidation = 0.1\n\n"
       "[optimizer]\nkind = \"adamw\"\nlearning_rate = 0.002\nbeta2 = 0.99\nweight_decay = 0.1\n\n"
       "[rate]\nkind = \"cosine\"\nwarmup_steps = 20\nfloor = 0.1\n\n"
-      "[plan]\nstages = 4\n",
-      steps, std::filesystem::absolute(text).string());
+      "[plan]\nstages = {}\n",
+      o.steps, path.str(), std::min(o.peers, demo_stages_max));
 }
 
 void add_testbed(CLI::App& app, chosen& run) {
@@ -244,7 +274,7 @@ void add_testbed(CLI::App& app, chosen& run) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   c->add_option("--memory", o->memory_bytes, "memory each peer offers, e.g. 64MiB; default 4GiB")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(memory_size());
   c->add_option("--kill", o->kills,
                 "PEER@STEP, e.g. 3@40: ends that peer's process (SIGKILL) when the step is done; "
                 "the others begin again without it")

@@ -26,7 +26,7 @@ struct testbed_options {
   bool json = false;
 };
 
-/// Returns the text of the default job's file.
-[[nodiscard]] std::string demo_job(const std::string& text, std::uint64_t steps);
+/// Returns the text of the default job's file, for as many peers as are asked for.
+[[nodiscard]] std::string demo_job(const testbed_options& o);
 
 }  // namespace perigee::actors

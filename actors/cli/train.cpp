@@ -4,13 +4,16 @@
 #include "actors/cli/command.hpp"
 #include "actors/cli/follow.hpp"
 #include "actors/cli/load_job.hpp"
-#include "kernels/calibrate.hpp"
+#include "actors/cli/memory_size.hpp"
+#include "kernels/format/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 
 namespace perigee::actors {
 
@@ -39,8 +42,8 @@ exit_code conclude(const train_options& o, const followed& f, const view& shown)
     return refused(f.last.why, exit_for_halt(f.last.why.code));
   }
   if (o.json) return exit_code::fine;
-  fmt::print("finished {} steps: loss {:.4f}, measured step {}\ndigest {}\n", f.last.step,
-             loss_of(f.last.last), text(shown.measured_step()), text(digest_of(f.last.last)));
+  fmt::print("finished {} steps: loss {}, measured step {}\ndigest {}\n", f.last.step,
+             loss_text(f.last.last), text(shown.measured_step()), text(digest_of(f.last.last)));
   return exit_code::fine;
 }
 
@@ -54,6 +57,7 @@ exit_code save(const train_options& o, const result<kernels::tensor_file>& weigh
 
 exit_code train_through_peer(const train_options& o, const job_record& job, const signals& stop) {
   auto peer = net::client::connect(o.via, net::deadline_in(std::chrono::seconds(5)), &stop.stop());
+  if (!peer && stop.came()) return exit_code::interrupted;
   if (!peer) return refused(peer.why());
   view shown(output_of(o), job.spec);
   auto f = submit_and_follow(*peer, job, shown, stop);
@@ -63,12 +67,13 @@ exit_code train_through_peer(const train_options& o, const job_record& job, cons
   return save(o, collect(*peer, job));
 }
 
+/// A step may take long, and nothing of it is kept.
+[[noreturn]] void leave_now(exit_code code) {
+  std::fflush(stdout);
+  std::_Exit(static_cast<int>(code));
+}
+
 exit_code train_here(const train_options& o, const job_record& job, const signals& stop) {
-  if (!job.spec.isa.empty()) {
-    if (auto capped = kernels::cap_isa(job.spec.isa); !capped) {
-      return refused(capped.why(), exit_code::usage);
-    }
-  }
   runtime_config config;
   config.networked = false;
   config.self.peer.value = 1;
@@ -86,6 +91,7 @@ exit_code train_here(const train_options& o, const job_record& job, const signal
   auto f = submit_and_follow(**started, alone, shown, stop);
   if (!f) return refused(f.why());
   auto code = conclude(o, *f, shown);
+  if (f->detached) leave_now(code);
   if (code == exit_code::fine && !o.out.empty()) code = save(o, collect(**started, alone, f->last));
   (*started)->stop();
   return code;
@@ -93,9 +99,13 @@ exit_code train_here(const train_options& o, const job_record& job, const signal
 
 exit_code run_train(const train_options& o) {
   if (!end_with(o.parent)) return exit_code::interrupted;
-  signals stop;
+  if (!o.out.empty()) {
+    if (auto possible = kernels::check_target(o.out); !possible) return refused(possible.why());
+  }
+  // Until here Ctrl-C ends the process: reading may take long, and there is nothing to clear away.
   auto job = load_job(o.job);
   if (!job) return refused(job.why(), exit_code::usage);
+  signals stop;
   return o.local ? train_here(o, *job, stop) : train_through_peer(o, *job, stop);
 }
 
@@ -119,7 +129,7 @@ void add_train(CLI::App& app, chosen& run) {
       ->needs(local);
   c->add_option("--memory", o->memory_bytes,
                 "with --local: memory the job may use, e.g. 2GiB; default 16GiB")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(memory_size())
       ->needs(local);
   c->add_option("--out", o->out, "write the trained weights to this safetensors file");
   c->add_flag("--json", o->json, "one JSON object a line");

@@ -5,10 +5,12 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace perigee::actors {
 
@@ -16,7 +18,10 @@ namespace {
 
 using std::chrono::duration_cast;
 
-constexpr std::size_t bar_width = 24;
+constexpr std::size_t bar_width_max = 24;
+constexpr std::size_t usual_columns = 80;  // of a terminal that does not say
+constexpr std::size_t no_columns = 1000;   // where lines do not wrap
+constexpr std::size_t usual_text = 64;     // letters of a line beside its bar
 
 double seconds(duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -66,6 +71,12 @@ void print_json(const nlohmann::json& j) {
 std::string range_text(std::string_view what, std::uint32_t first, std::uint32_t count) {
   if (count == 1) return fmt::format("{} {}", what, first);
   return fmt::format("{}s {}-{}", what, first, first + count - 1);
+}
+
+std::size_t columns_of(int terminal) {
+  winsize size{};
+  if (ioctl(terminal, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual_columns;
+  return size.ws_col;
 }
 
 std::string clock_text(double left_s) {
@@ -139,18 +150,28 @@ void view::show_step(const progress& news) {
 }
 
 std::string view::bar(const progress& news) const {
+  const auto head =
+      fmt::format("step {:>{}}/{} ", news.step, std::to_string(news.steps).size(), news.steps);
+  auto tail = " loss " + loss_text(news.last);
+  if (const double step_s = seconds(measured_step()); step_s > 0) {
+    const double left_s = step_s * static_cast<double>(news.steps - news.step);
+    tail += fmt::format("  {:.1f} steps/s  {:.0f} samples/s  {} left", 1 / step_s,
+                        mini_batch_ / step_s, clock_text(left_s));
+  }
+  // A line that wraps cannot be drawn over: the bar gives way.
+  const std::size_t told = head.size() + tail.size();
+  const std::size_t columns = terminal_ ? columns_of(STDOUT_FILENO) : no_columns;
+  const std::size_t usual = columns > usual_text ? columns - usual_text : 0;
+  const std::size_t left = columns > told ? columns - told - 1 : 0;
+  const std::size_t width = std::min({bar_width_max, usual, left});
   const double share =
       static_cast<double>(news.step) / static_cast<double>(std::max<std::uint64_t>(1, news.steps));
-  const auto full = static_cast<std::size_t>(share * static_cast<double>(bar_width));
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
   std::string drawn;
-  for (std::size_t i = 0; i < bar_width; ++i) drawn += i < full ? "█" : "░";
-  auto line = fmt::format("step {:>{}}/{} {} loss {:.4f}", news.step,
-                          std::to_string(news.steps).size(), news.steps, drawn, loss_of(news.last));
-  const double step_s = seconds(measured_step());
-  if (step_s <= 0) return line;
-  const double left_s = step_s * static_cast<double>(news.steps - news.step);
-  return line + fmt::format("  {:.1f} steps/s  {:.0f} samples/s  {} left", 1 / step_s,
-                            mini_batch_ / step_s, clock_text(left_s));
+  for (std::size_t i = 0; i < width; ++i) drawn += i < full ? "█" : "░";
+  auto line = head + drawn + tail;
+  if (width == 0 && line.size() >= columns) line.resize(columns - 1);
+  return line;
 }
 
 void view::close() {
@@ -166,6 +187,11 @@ duration view::measured_step() const {
 }
 
 double loss_of(const commit_record& record) { return std::bit_cast<double>(record.loss_bits); }
+
+std::string loss_text(const commit_record& record) {
+  const double loss = loss_of(record);
+  return std::abs(loss) < 1e6 ? fmt::format("{:.4f}", loss) : fmt::format("{:.4e}", loss);
+}
 
 digest128 digest_of(const commit_record& record) { return combined(record.states); }
 

@@ -46,6 +46,9 @@ private:
 /// Returns the loss that a commit record carries.
 [[nodiscard]] double loss_of(const commit_record& record);
 
+/// Returns that loss for people.
+[[nodiscard]] std::string loss_text(const commit_record& record);
+
 /// Returns the digest of the whole model's state after the record's step.
 [[nodiscard]] digest128 digest_of(const commit_record& record);
 

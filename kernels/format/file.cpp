@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -50,11 +52,29 @@ result<void> write_new(const std::string& path,
   return {};
 }
 
+/// Returns the file that a rename must replace: what a symbolic link leads to. Fails if something
+/// stands there that is no file: a device or a folder must not be renamed over.
+result<std::string> target_of(const std::string& path) {
+  struct stat what {};
+  if (::stat(path.c_str(), &what) != 0) {
+    if (errno != ENOENT) return refused("write", path);
+    if (::lstat(path.c_str(), &what) != 0) return path;
+    return error{errc::io, "write " + path + ": a symbolic link that leads nowhere"};
+  }
+  if (!S_ISREG(what.st_mode)) return error{errc::io, "write " + path + ": not a regular file"};
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), ::free);
+  if (!real) return refused("write", path);
+  return std::string(real.get());
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
+}
+
 /// Makes the rename itself survive a loss of power.
 result<void> sync_folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
+  const std::string folder = folder_of(path);
   const descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.value < 0) return refused("open", folder);
   if (::fsync(opened.value) != 0) return refused("sync", folder);
@@ -76,7 +96,8 @@ input_file::~input_file() {
 }
 
 result<input_file> input_file::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not blocking: a pipe is refused below, not waited for.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return refused("open", path);
   input_file file(path, fd, 0);
   struct stat what {};
@@ -101,8 +122,23 @@ result<void> input_file::read_at(std::uint64_t offset, std::span<std::byte> out)
   return {};
 }
 
-result<void> write_aside(const std::string& path,
+result<void> check_target(const std::string& path) {
+  const auto target = target_of(path);
+  if (!target) return target.why();
+  const std::string folder = folder_of(*target);
+  struct stat what {};
+  if (::stat(folder.c_str(), &what) != 0) return refused("write " + path + ": open", folder);
+  if (!S_ISDIR(what.st_mode)) return error{errc::io, "write " + path + ": no folder " + folder};
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return refused("write " + path + ": create a file in", folder);
+  return {};
+}
+
+result<void> write_aside(const std::string& to,
                          std::span<const std::span<const std::byte>> pieces) {
+  const auto target = target_of(to);
+  if (!target) return target.why();
+  const std::string& path = *target;
   const std::string partial = path + ".partial";
   if (auto done = write_new(partial, pieces); !done) {
     ::unlink(partial.c_str());

@@ -33,8 +33,13 @@ private:
   std::uint64_t size_;
 };
 
-/// Writes the pieces one after the other to `path`.partial, syncs it, renames it to `path` and
-/// syncs the folder. After a failure `path` is as it was and nothing is left beside it.
+/// Returns whether `path` can be written aside: it is a regular file, or a link to one, or nothing
+/// stands there, and its folder takes new files. Fails with `io` and the reason.
+result<void> check_target(const std::string& path);
+
+/// Writes the pieces one after the other to a file beside `path`, its name with `.partial`, syncs
+/// it, renames it to `path` (if that is a link, to the file it leads to) and syncs the folder.
+/// After a failure `path` is as it was and nothing is left beside it.
 result<void> write_aside(const std::string& path,
                          std::span<const std::span<const std::byte>> pieces);
 

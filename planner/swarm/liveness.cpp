@@ -8,9 +8,12 @@ namespace perigee::planner {
 
 void liveness::step(instant now, const event& e, outbox& out) {
   if (const auto* up = std::get_if<linked>(&e)) {
-    if (!up->client) links_[up->who] = {now, now, 0};
+    if (up->client) return;
+    links_[up->who] = {now, now, 0};
+    next_look_ = std::min(next_look_, now + limits::ping_period);
   } else if (const auto* down = std::get_if<unlinked>(&e)) {
     links_.erase(down->who);
+    if (links_.empty()) next_look_ = never;
   } else if (const auto* noise = std::get_if<heard>(&e)) {
     note_heard(now, noise->who);
   } else if (const auto* tensor = std::get_if<arrived>(&e)) {
@@ -22,13 +25,6 @@ void liveness::step(instant now, const event& e, outbox& out) {
   } else if (std::holds_alternative<due>(e)) {
     on_due(now, out);
   }
-}
-
-instant liveness::deadline() const noexcept {
-  instant next = never;
-  for (const auto& [who, l] : links_)
-    next = std::min({next, l.heard + limits::silence_max, l.sent + limits::ping_period});
-  return next;
 }
 
 void liveness::note_sent(instant now, peer_id to) {
@@ -44,13 +40,14 @@ void liveness::note_heard(instant now, peer_id from) {
 /// Whoever is called late was stalled itself, and what others sent meanwhile still waits to be
 /// told: their silence does not count for so long (after Lifeguard, Dadgar et al., 2018).
 void liveness::forgive(instant now) {
-  const instant expected = deadline();
+  const instant expected = next_look_;
   if (expected == never || now < expected + limits::ping_period) return;
   for (auto& [who, l] : links_) l.heard = std::min(now, l.heard + (now - expected));
 }
 
 void liveness::on_due(instant now, outbox& out) {
   forgive(now);
+  next_look_ = never;
   for (auto at = links_.begin(); at != links_.end();) {
     auto& [who, l] = *at;
     if (now >= l.heard + limits::silence_max) {
@@ -64,6 +61,8 @@ void liveness::on_due(instant now, outbox& out) {
       l.sent = now;
       out.put(send{who, ping{++l.pings}});
     }
+    next_look_ =
+        std::min({next_look_, l.heard + limits::silence_max, l.sent + limits::ping_period});
     ++at;
   }
 }

@@ -19,7 +19,7 @@ class liveness {
 public:
   /// Consumes one event. O(1), `due` O(members).
   void step(instant now, const event& e, outbox& out);
-  [[nodiscard]] instant deadline() const noexcept;
+  [[nodiscard]] instant deadline() const noexcept { return next_look_; }
 
   /// A message went to a member: no ping is needed for a while.
   void note_sent(instant now, peer_id to);
@@ -38,6 +38,7 @@ private:
   void on_due(instant now, outbox& out);
 
   std::map<peer_id, link> links_;
+  instant next_look_ = never;  // no link needs anything before; what comes or goes only puts it off
   std::vector<unlinked> lost_;
 };
 

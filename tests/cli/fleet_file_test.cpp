@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_is_named) {
   const auto fleet = read_fleet("/nowhere/fleet.toml");
   BOOST_REQUIRE(!fleet);
   BOOST_TEST(fleet.why().what ==
-             "cannot read fleet file /nowhere/fleet.toml: No such file or directory");
+             "cannot read fleet file: open /nowhere/fleet.toml: No such file or directory");
 }
 
 BOOST_AUTO_TEST_CASE(the_help_page_has_every_field_and_an_example_that_is_accepted) {
