@@ -136,8 +136,9 @@ std::string why_idle(placement& places, const fleet_request& request, const flee
   if (best.where.empty()) return "no share of any stage fits into its " + text(record.memory_offer);
   if (best.step < made.step.total)
     return "the search missed it: with " + best.where + " a step would take " + text(best.step);
-  return "its best place, " + best.where + ", makes a step " + text(best.step) + ", not " +
-         text(made.step.total);
+  const duration longer = best.step - made.step.total;
+  return "its best place, " + best.where + ", makes a step " +
+         (longer == duration::zero() ? "no shorter" : text(longer) + " longer");
 }
 
 std::string binding_text(const step_parts& parts, const fleet_plan& made) {

@@ -46,6 +46,7 @@ BOOST_AUTO_TEST_CASE(a_slow_peer_idles_and_is_told_its_best_place) {
   BOOST_REQUIRE(idle.size() == 1U);
   BOOST_TEST(idle[0].peer.value == 3U);
   BOOST_TEST(idle[0].why.starts_with("its best place, "));
+  BOOST_TEST(idle[0].why.ends_with(" longer"), idle[0].why);
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_without_room_is_told_by_how_much_it_is_short) {
