@@ -122,12 +122,73 @@ private:
         if (std::find(starts.begin(), starts.end(), all[i]) != starts.end()) continue;
         if (consider(all[i])) starts.push_back(all[i]);
       }
-    if (!best_) return;
-    if (usable_.size() <= limits::planned_peers_max) {
-      const auto other = partition(as_partition_input({}));
-      if (other) starts.push_back(outline_of(*space_.swarm, *other));
+    if (!many) make_room(all, ranked, starts);
+    if (usable_.size() <= limits::planned_peers_max) partitioned(starts);
+    if (best_) improve(starts);
+  }
+
+  /// What does not fit as it is may fit when moved on: the first such outlines are.
+  void make_room(const std::vector<outline>& all,
+                 const std::vector<std::pair<rep, std::size_t>>& ranked,
+                 std::vector<outline>& starts) {
+    std::set<std::size_t> lengths;
+    for (const auto& [time, i] : ranked) {
+      if (!shortfall_of(space_, all[i]) || !lengths.insert(all[i].size()).second) continue;
+      if (lengths.size() > request_.limits.finalists) return;
+      local_search moves(with_, judge::room, request_.limits.moves_max);
+      const outline moved = moves.improved(all[i]);
+      looked_at_ += moves.spent();
+      if (consider(moved)) starts.push_back(moved);
     }
-    improve(starts);
+  }
+
+  /// Returns a stage for each peer, moved until it fits; nothing if it fits at once (others find
+  /// that) or never.
+  std::optional<outline> chain_with_room(const std::vector<std::uint32_t>& order) {
+    const auto stages = static_cast<std::uint32_t>(order.size());
+    if (stages == 0 || stages > sums_.layers()) return std::nullopt;
+    outline chain;
+    for (std::uint32_t s = 0, first = 0; s < stages; ++s) {
+      const std::uint32_t end = sums_.layers() * (s + 1) / stages;
+      chain.push_back({first, end - first, {{order[s], space_.model->slice_count}}});
+      first = end;
+    }
+    if (!shortfall_of(space_, chain)) return std::nullopt;
+    local_search moves(with_, judge::room, request_.limits.moves_max);
+    outline moved = moves.improved(std::move(chain));
+    looked_at_ += moves.spent();
+    if (!fitted(space_, moved)) return std::nullopt;
+    return moved;
+  }
+
+  /// The exact chains over several orders: of few peers, over all.
+  void partitioned(std::vector<outline>& starts) {
+    std::vector<std::vector<std::uint32_t>> tried{{}};
+    if (usable_.size() <= request_.limits.permuted_peers_max &&
+        sums_.layers() <= request_.limits.exact_layers_max) {
+      auto order = usable_;
+      do tried.push_back(order);
+      while (std::next_permutation(order.begin(), order.end()));
+    }
+    std::vector<std::pair<rep, outline>> found;
+    for (const auto& order : tried) {
+      if (const auto chain = chain_with_room(order)) {
+        consider(*chain);
+        found.emplace_back(estimate(with_, *chain), *chain);
+      }
+      std::vector<peer_id> named;
+      for (const std::uint32_t p : order) named.push_back(space_.swarm->peers()[p].peer);
+      const auto other = partition(as_partition_input(named));
+      if (!other) continue;
+      offer(*other);
+      outline cut = outline_of(*space_.swarm, *other);
+      const rep time = estimate(with_, cut);
+      found.emplace_back(time, std::move(cut));
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    if (found.size() > 2 * request_.limits.finalists) found.resize(2 * request_.limits.finalists);
+    for (auto& [time, cut] : found) starts.push_back(std::move(cut));
   }
 
   /// Moves on from the first starts: judged by simulations as long as the allowance is worth some
@@ -145,6 +206,59 @@ private:
       consider(moves.improved(start));
       looked_at_ += moves.spent() / (passes + 1);
     }
+    if (usable_.size() > request_.limits.kicked_peers_max) return;
+    // From beside the best: what no single move betters may be bettered from a worse place.
+    for (std::uint32_t round = 0; round < request_.limits.kick_rounds_max; ++round) {
+      const rep before = best_->step.total.count();
+      const auto kicked = kicks(outline_of(*space_.swarm, best_->p));
+      for (const outline& start : kicked) {
+        local_search moves(with_, judge::simulation, request_.limits.passes_max / kicked.size());
+        consider(moves.improved(start));
+        looked_at_ += moves.spent() / (passes + 1);
+      }
+      if (best_->step.total.count() == before) return;
+    }
+  }
+
+  /// Outlines that differ from one by more than a move: groups in the opposite order, one stage on
+  /// the peers of two, a stage whose back half an idle peer has, one in the place of a group.
+  std::vector<outline> kicks(const outline& best) const {
+    std::vector<outline> all;
+    all.push_back(best);
+    for (std::size_t s = 0; s < best.size(); ++s)
+      all.back()[s].group = best[best.size() - 1 - s].group;
+    for (std::size_t s = 0; s + 1 < best.size(); ++s) {
+      outline merged = best;
+      auto& group = merged[s].group;
+      merged[s].layer_count += merged[s + 1].layer_count;
+      for (const part& who : merged[s + 1].group) group.push_back({who.peer, 1});
+      merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(s) + 1);
+      if (group.size() > space_.model->slice_count) continue;
+      group.front().slices = space_.model->slice_count;
+      for (std::size_t m = 1; m < group.size(); ++m)
+        group.front().slices -= (group[m].slices = space_.model->slice_count /
+                                                   static_cast<std::uint32_t>(group.size()));
+      all.push_back(std::move(merged));
+    }
+    std::set<std::uint32_t> idle(usable_.begin(), usable_.end());
+    for (const outline_stage& s : best)
+      for (const part& who : s.group) idle.erase(who.peer);
+    for (const std::uint32_t other : idle)
+      for (std::size_t s = 0; s < best.size(); ++s) {
+        outline changed = best;
+        changed[s].group = {{other, space_.model->slice_count}};
+        all.push_back(changed);
+        changed = best;
+        const std::uint32_t back = changed[s].layer_count / 2;
+        if (back == 0) continue;
+        changed[s].layer_count -= back;
+        const outline_stage second{changed[s].layer_first + changed[s].layer_count,
+                                   back,
+                                   {{other, space_.model->slice_count}}};
+        changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(s) + 1, second);
+        all.push_back(std::move(changed));
+      }
+    return all;
   }
 
   /// Returns whether it fits.

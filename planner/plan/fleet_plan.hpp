@@ -32,6 +32,9 @@ struct fleet_limits {
   std::uint32_t exact_peers_max = 6;
   std::uint32_t exact_layers_max = 24;
   std::uint64_t exact_nodes_max = 400'000;
+  std::uint32_t permuted_peers_max = 4;  // so many in every order
+  std::uint32_t kicked_peers_max = 16;   // so many are searched from beside the best, too
+  std::uint32_t kick_rounds_max = 3;
   std::uint32_t label_peers_max = 300;   // beyond: blocks
   std::uint64_t moves_max = 3'000;       // judged by the estimate
   std::uint64_t passes_max = 2'000'000;  // simulated while moves are judged

@@ -9,6 +9,14 @@
 
 namespace perigee::planner {
 
+namespace {
+
+constexpr std::uint32_t divisions_max = 24;  // of two stages, looked at
+constexpr std::size_t divisions_offered = 4;
+constexpr std::uint32_t shared_members_max = 4;  // of a group whose shares are tried
+
+}  // namespace
+
 outline local_search::improved(outline from) {
   best_ = std::move(from);
   best_time_ = time_of(best_);
@@ -22,6 +30,8 @@ outline local_search::improved(outline from) {
     better = merges() || better;
     better = splits() || better;
     better = groups() || better;
+    better = replacements() || better;
+    better = moves() || better;
   }
   return best_;
 }
@@ -29,6 +39,10 @@ outline local_search::improved(outline from) {
 duration::rep local_search::time_of(const outline& cut) {
   constexpr auto never = std::numeric_limits<duration::rep>::max();
   ++spent_;
+  if (judge_ == judge::room) {
+    const auto lack = shortfall_of(*with_.space, cut);
+    return lack ? static_cast<duration::rep>((lack->needed - lack->offered).count) : 0;
+  }
   if (judge_ == judge::estimate) {
     const auto time = estimate(with_, cut);
     const bool sound = with_.unit == granularity::sample || best_time_ == 0 || time >= best_time_ ||
@@ -49,14 +63,76 @@ bool local_search::offer(const outline& changed) {
   return true;
 }
 
+bool local_search::offer_divided(outline changed, std::size_t s) {
+  outline_stage& front = changed[s];
+  outline_stage& back = changed[s + 1];
+  const std::uint32_t layers = front.layer_count + back.layer_count;
+  const std::uint32_t step = std::max(1U, layers / divisions_max);
+  std::vector<std::pair<duration::rep, std::uint32_t>> ranked;
+  const auto divide = [&](std::uint32_t count) {
+    front.layer_count = count;
+    back.layer_first = front.layer_first + count;
+    back.layer_count = layers - count;
+    pour(front);
+    pour(back);
+  };
+  for (std::uint32_t count = step; count < layers; count += step) {
+    divide(count);
+    ++spent_;
+    if (judge_ == judge::room)
+      ranked.emplace_back(time_of(changed), count);
+    else if (fitted(*with_.space, changed))
+      ranked.emplace_back(estimate(with_, changed), count);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  for (std::size_t i = 0; i < std::min(ranked.size(), divisions_offered) && !spent_all(); ++i) {
+    divide(ranked[i].second);
+    if (offer(changed) || offer_shared(changed, s) || offer_shared(changed, s + 1)) return true;
+  }
+  return false;
+}
+
+/// Offers a stage with other shares: even ones, and with a slice more for one member from another.
+bool local_search::offer_shared(const outline& changed, std::size_t s) {
+  const auto& group = changed[s].group;
+  const auto size = static_cast<std::uint32_t>(group.size());
+  if (size < 2 || size > shared_members_max || spent_all()) return false;
+  const std::uint32_t slices = with_.space->model->slice_count;
+  outline even = changed;
+  for (std::uint32_t m = 0; m < size; ++m)
+    even[s].group[m].slices = slices / size + (m < slices % size ? 1 : 0);
+  if (even != changed && offer(even)) return true;
+  for (std::uint32_t a = 0; a < size; ++a)
+    for (std::uint32_t b = 0; b < size && !spent_all(); ++b) {
+      if (a == b || group[a].slices <= 1) continue;
+      outline other = changed;
+      --other[s].group[a].slices;
+      ++other[s].group[b].slices;
+      if (other != even && offer(other)) return true;
+    }
+  return false;
+}
+
 bool local_search::groups() {
   bool better = false;
   for (std::size_t s = 0; s + 1 < best_.size() && !spent_all(); ++s) {
     outline changed = best_;
     std::swap(changed[s].group, changed[s + 1].group);
-    better = offer(changed) || better;
+    better = offer_divided(std::move(changed), s) || better;
   }
   return better;
+}
+
+/// A stage of one peer goes to an idle one, which may do more or less of it.
+bool local_search::replacements() {
+  for (const std::uint32_t other : idle())
+    for (std::size_t s = 0; s < best_.size() && !spent_all(); ++s) {
+      if (best_[s].group.size() != 1) continue;
+      outline changed = best_;
+      changed[s].group.front().peer = other;
+      if (offer_beside(changed, s)) return true;
+    }
+  return false;
 }
 
 bool local_search::boundaries() {
@@ -90,6 +166,12 @@ bool local_search::slices() {
         ++changed[s].group[b].slices;
         better = offer(changed) || better;
       }
+  for (std::size_t s = 0; s < best_.size(); ++s)
+    for (std::size_t m = 0; m + 1 < best_[s].group.size() && !spent_all(); ++m) {
+      outline changed = best_;
+      std::swap(changed[s].group[m], changed[s].group[m + 1]);
+      better = offer(changed) || better;
+    }
   return better;
 }
 
@@ -110,14 +192,14 @@ bool local_search::swaps() {
           std::swap(changed[s].group[m].peer, changed[t].group[k].peer);
           pour(changed[s]);
           pour(changed[t]);
-          better = offer(changed) || better;
+          better = offer(changed) || offer_shared(changed, s) || offer_shared(changed, t) || better;
         }
       for (const std::uint32_t other : spare) {
         if (spent_all()) return better;
         outline changed = best_;
         changed[s].group[m].peer = other;
         pour(changed[s]);
-        if (offer(changed)) return true;  // who is idle has changed
+        if (offer(changed) || offer_shared(changed, s)) return true;  // who is idle has changed
       }
     }
   return better;
@@ -130,7 +212,31 @@ bool local_search::joins() {
       outline changed = best_;
       changed[s].group.push_back({other, 1});
       pour(changed[s]);
-      if (offer(changed)) return true;
+      if (offer(changed) || offer_shared(changed, s) || offer_beside(changed, s)) return true;
+    }
+  return false;
+}
+
+/// Offers the divisions between a stage and each neighbour.
+bool local_search::offer_beside(const outline& changed, std::size_t s) {
+  if (s > 0 && offer_divided(changed, s - 1)) return true;
+  return s + 1 < changed.size() && offer_divided(changed, s);
+}
+
+/// A member goes to a neighbouring stage.
+bool local_search::moves() {
+  for (std::size_t s = 0; s < best_.size(); ++s)
+    for (const bool down : {false, true}) {
+      if (down ? s == 0 : s + 1 == best_.size()) continue;
+      const std::size_t to = down ? s - 1 : s + 1;
+      if (best_[s].group.size() < 2) continue;
+      if (best_[to].group.size() >= with_.space->model->slice_count) continue;
+      for (std::size_t m = 0; m < best_[s].group.size() && !spent_all(); ++m) {
+        outline changed = best_;
+        changed[to].group.push_back({changed[s].group[m].peer, 1});
+        changed[s].group.erase(changed[s].group.begin() + static_cast<std::ptrdiff_t>(m));
+        if (offer_divided(std::move(changed), std::min(s, to))) return true;
+      }
     }
   return false;
 }
@@ -171,25 +277,33 @@ bool local_search::splits() {
   const auto spare = idle();
   for (std::size_t s = 0; s < best_.size(); ++s) {
     if (best_[s].layer_count < 2) continue;
-    const auto half = static_cast<std::ptrdiff_t>(best_[s].group.size() / 2);
-    for (std::size_t i = 0; i <= spare.size() && !spent_all(); ++i) {
+    const auto divided = [&](std::vector<part> front, std::vector<part> back) {
       outline changed = best_;
       outline_stage second = changed[s];
-      changed[s].layer_count /= 2;
-      second.layer_first += changed[s].layer_count;
-      second.layer_count -= changed[s].layer_count;
-      if (i < spare.size()) {
-        second.group = {{spare[i], 1}};
-      } else {
-        if (half == 0) continue;
-        second.group.erase(second.group.begin(), second.group.begin() + half);
-        changed[s].group.erase(changed[s].group.begin() + half, changed[s].group.end());
-        pour(changed[s]);
-      }
-      pour(second);
-      changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(s) + 1, second);
-      if (offer(changed)) return true;
-    }
+      changed[s].layer_count = 1;  // where it is cut is decided below
+      changed[s].group = std::move(front);
+      second.group = std::move(back);
+      second.layer_count = best_[s].layer_count - 1;
+      changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(s) + 1, std::move(second));
+      return offer_divided(std::move(changed), s);
+    };
+    const std::vector<part> own = best_[s].group;
+    for (std::size_t i = 0; i < spare.size() && !spent_all(); ++i)
+      if (divided(own, {{spare[i], 1}}) || divided({{spare[i], 1}}, own)) return true;
+    // All that idle, if they are few: one of them alone may only have been in the way.
+    std::vector<part> together;
+    for (const std::uint32_t other : spare) together.push_back({other, 1});
+    const bool few = together.size() > 1 && together.size() <= with_.space->model->slice_count;
+    if (few && !spent_all() && (divided(own, together) || divided(together, own))) return true;
+    for (std::size_t i = 0; few && i < together.size() && together.size() > 2; ++i)
+      for (std::size_t j = i + 1; j < together.size() && !spent_all(); ++j)
+        if (divided(own, {together[i], together[j]}) || divided({together[i], together[j]}, own))
+          return true;
+    const auto half = own.begin() + static_cast<std::ptrdiff_t>(own.size() / 2);
+    if (own.size() < 2 || spent_all()) continue;
+    const std::vector<part> low(own.begin(), half);
+    const std::vector<part> high(half, own.end());
+    if (divided(low, high) || divided(high, low)) return true;
   }
   return false;
 }
